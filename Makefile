@@ -1,0 +1,70 @@
+# The whole developer interface. Needs Python 3.11 or newer (with venv) and make; nothing else is looked for on the machine.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PACKAGES := fleet capacity predictor allocator actuator simulator foreslice
+PYTEST_ARGS ?=
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: .venv/.dev ## create .venv with everything the targets below need
+
+# Each stamp is newer than the locks it was made from; a changed lock or pyproject.toml makes it again.
+.venv/.runtime: requirements.lock requirements-build.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(PIP) --require-hashes -r requirements.lock -r requirements-build.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.dev: requirements-dev.lock .venv/.runtime
+	$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+.PHONY: demo
+demo: .venv/.runtime ## replay one real day on a simulated fleet; leaves a report in out/demo
+	$(BIN)/foreslice demo
+
+.PHONY: test
+test: lint types ## lint, types, import contracts, then every test; the last lines are pytest's
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+.PHONY: lint
+lint: .venv/.dev ## ruff, formatting, import contracts, declared dependencies
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+
+.PHONY: types
+types: .venv/.dev ## mypy, strict
+	$(BIN)/mypy
+
+.PHONY: bench
+bench: .venv/.dev ## timings of the hot paths
+	$(BIN)/python -m pytest tests/bench --benchmark-only -p no:xdist -p no:randomly
+
+.PHONY: format
+format: .venv/.dev ## rewrite the code in the house's format
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+.PHONY: wheel
+wheel: .venv/.dev ## build dist/foreslice-*.whl
+	$(BIN)/hatchling build -t wheel
+
+.PHONY: lock
+lock: .venv/.dev ## resolve the locks anew from pyproject.toml (UPGRADE=1 takes newest versions)
+	$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml -o requirements.lock
+	$(COMPILE) $(if $(UPGRADE),--upgrade) --constraint requirements.lock --group build -o requirements-build.lock
+	$(COMPILE) $(if $(UPGRADE),--upgrade) --constraint requirements.lock --constraint requirements-build.lock --group dev -o requirements-dev.lock
+
+.PHONY: clean
+clean: ## remove everything that the targets above made
+	rm -rf .venv dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
+	find $(PACKAGES) tests -name __pycache__ -prune -exec rm -rf {} +

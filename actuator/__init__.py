@@ -1,0 +1,1 @@
+"""Change sets in, cluster changed: observe, diff, execute, verify."""

@@ -1,0 +1,1 @@
+"""The decision core: need in, configuration and layout out, with reasons. Pure functions."""

@@ -1,0 +1,1 @@
+"""The vocabulary: workloads, GPUs, MIG geometry, samples, demand, shapes, mechanism properties, change sets, errors."""

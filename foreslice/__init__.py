@@ -1,0 +1,1 @@
+"""The service: configuration, tick, replay, telemetry and command line."""

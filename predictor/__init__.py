@@ -1,0 +1,1 @@
+"""Signals in, calibrated peaks of work out."""
