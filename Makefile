@@ -18,6 +18,7 @@ setup: .venv/.dev ## create .venv with everything the targets below need
 
 # Each stamp is newer than the locks it was made from; a changed lock or pyproject.toml makes it again.
 .venv/.runtime: requirements.lock requirements-build.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "foreslice needs Python 3.11 or newer: name one with make PYTHON=...")'
 	$(PYTHON) -m venv .venv
 	$(PIP) --require-hashes -r requirements.lock -r requirements-build.lock
 	$(PIP) --no-deps --no-build-isolation --editable .
@@ -40,10 +41,16 @@ lint: .venv/.dev ## ruff, formatting, import contracts, declared dependencies
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
+	$(BIN)/deptry .
 
 .PHONY: types
 types: .venv/.dev ## mypy, strict
 	$(BIN)/mypy
+
+.PHONY: coverage
+coverage: .venv/.dev ## which lines and branches the tests reach
+	$(BIN)/coverage run -m pytest $(PYTEST_ARGS)
+	$(BIN)/coverage report
 
 .PHONY: bench
 bench: .venv/.dev ## timings of the hot paths

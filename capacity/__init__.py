@@ -1,1 +1,1 @@
-"""The performance law: how much work one replica of a shape sustains inside its SLO, with a lower bound and a reason."""
+"""The performance law: the work one replica of a shape sustains inside its SLO, with bound and reason."""

@@ -1,1 +1,1 @@
-"""The vocabulary: workloads, GPUs, MIG geometry, samples, demand, shapes, mechanism properties, change sets, errors."""
+"""The vocabulary: workloads, GPUs, MIG geometry, samples, demand, shapes, mechanisms, change sets, errors."""

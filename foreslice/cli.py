@@ -17,7 +17,10 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def _root(
     show_version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
+        ),
     ] = False,
 ) -> None:
     """Size the GPU slices of an inference fleet ahead of its traffic."""
