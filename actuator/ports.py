@@ -1,0 +1,75 @@
+"""The cluster as the service sees it: few verbs in foreslice's own language.
+
+Patch types, field managers and raw objects exist only in adapters. Every write is absolute and
+carries the version that it was computed from; a version that is no longer current raises
+`fleet.errors.ConflictError` and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from fleet.change import ChangeSet, StepState
+from fleet.cluster import Fleet
+from fleet.shape import Shape
+from fleet.workload import WorkloadKey
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """How far one step of a recorded plan is, and when that became so."""
+
+    state: StepState
+    at_s: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """A FractionPlan as read back from the cluster."""
+
+    change: ChangeSet
+    steps: tuple[StepRecord, ...]
+    version: str
+
+
+class Cluster(Protocol):
+    """What the actuator may ask of a cluster.
+
+    Every verb may raise `UnavailableError` (no answer), and writes `ConflictError` (changed meanwhile)
+    or `RefusedError` (the cluster says no, with its reason).
+    """
+
+    def version(self) -> str:
+        """Return a token that changes whenever `view` would; cheap enough for every tick."""
+        ...
+
+    def view(self, workloads: Sequence[WorkloadKey]) -> Fleet:
+        """Return one consistent snapshot of the fleet and of these workloads."""
+        ...
+
+    def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:
+        """Create a copy of the workload's Deployment with zero replicas of this shape; existing = no change."""
+        ...
+
+    def scale(self, workload: WorkloadKey, variant: str, replicas: int, *, expects: str | None) -> None:
+        """Set the replicas of one Deployment; `expects` is the version it must still have (`None` = any)."""
+        ...
+
+    def record(self, change: ChangeSet) -> PlanRecord:
+        """Write the plan if it is new and return what the cluster holds; older plans of the target beyond 20 go."""
+        ...
+
+    def plans(self, workload: WorkloadKey) -> tuple[PlanRecord, ...]:
+        """Return the kept plans of a workload, newest first."""
+        ...
+
+    def claim_step(self, plan: PlanRecord, index: int, at_s: float) -> PlanRecord:
+        """Mark a step as claimed before its first write, on the plan's version."""
+        ...
+
+    def finish_step(self, plan: PlanRecord, index: int, state: StepState, at_s: float, note: str = "") -> PlanRecord:
+        """Mark a step as done, failed or superseded."""
+        ...

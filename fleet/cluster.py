@@ -1,0 +1,136 @@
+"""The fleet as one consistent snapshot: cards, what runs on them, and who owns it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fleet.boards import Board
+from fleet.devices import Device, Pool
+from fleet.shape import Configuration, Shape
+from fleet.workload import WorkloadKey
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One card.
+
+    Attributes:
+        uuid: As the driver publishes it.
+        node: Node that holds it.
+        board: Geometry and size, names as read from the device.
+    """
+
+    uuid: str
+    node: str
+    board: Board
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One pod of a workload.
+
+    Attributes:
+        pod: Pod name.
+        variant: Deployment that made it.
+        shape: What it runs on, or asked for while nothing is allocated.
+        device: What the scheduler allocated, read back; `None` while pending.
+        is_ready: It serves, and what it runs on is what was asked.
+        is_leaving: It drains and takes no new requests.
+        created_at_s: Creation time, seconds since the epoch.
+    """
+
+    pod: str
+    variant: str
+    shape: Shape
+    device: Device | None
+    is_ready: bool
+    is_leaving: bool
+    created_at_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One Deployment of a workload: all its replicas have one shape.
+
+    Attributes:
+        name: Deployment name.
+        shape: What each replica runs on.
+        wanted: `spec.replicas`.
+        version: Version that a write must still find (`metadata.resourceVersion`).
+        is_base: The user's own Deployment; the others are copies that foreslice keeps.
+        replicas: Its pods.
+    """
+
+    name: str
+    shape: Shape
+    wanted: int
+    version: str
+    is_base: bool
+    replicas: tuple[Replica, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a workload stands in the cluster.
+
+    Attributes:
+        key: Which workload.
+        variants: Its Deployments, base first.
+        changed_at_s: When foreslice last changed its replicas or shapes, `None` if never; read
+            from the plans kept in the cluster, so that a restart forgets nothing.
+    """
+
+    key: WorkloadKey
+    variants: tuple[Variant, ...]
+    changed_at_s: float | None = None
+
+    def variant(self, shape: Shape) -> Variant | None:
+        """Return the Deployment whose replicas have this shape."""
+        return next((v for v in self.variants if v.shape == shape), None)
+
+    @property
+    def wanted(self) -> Configuration:
+        """What was asked for, ready or not."""
+        return Configuration({v.shape: v.wanted for v in self.variants})
+
+    @property
+    def ready(self) -> Configuration:
+        """What serves now."""
+        counts: dict[Shape, int] = {}
+        for variant in self.variants:
+            for replica in variant.replicas:
+                if replica.is_ready and not replica.is_leaving:
+                    counts[variant.shape] = counts.get(variant.shape, 0) + 1
+        return Configuration(counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Everything a decision may depend on, as of one version of the cluster.
+
+    Attributes:
+        version: Grows with every change of the cluster; opaque.
+        gpus: Cards, in published order.
+        pools: DRA pools with devices in the order in which the scheduler tries them.
+        allocated: Devices in use by anyone, ours or foreign.
+        standings: Workloads found in the cluster.
+    """
+
+    version: str
+    gpus: tuple[Gpu, ...]
+    pools: tuple[Pool, ...]
+    allocated: tuple[Device, ...]
+    standings: tuple[Standing, ...]
+
+    def standing(self, key: WorkloadKey) -> Standing | None:
+        """Return how a workload stands, `None` if the cluster does not have it."""
+        return next((s for s in self.standings if s.key == key), None)
+
+    @property
+    def gpus_in_use(self) -> int:
+        """Number of cards with at least one allocated device."""
+        return len({device.gpu for device in self.allocated})
+
+    def boards(self) -> tuple[Board, ...]:
+        """Return each kind of board once, in order of id."""
+        return tuple(sorted({gpu.board for gpu in self.gpus}, key=lambda board: board.id))

@@ -1,0 +1,81 @@
+"""Demand as it was measured, and as it is expected to peak.
+
+Demand is *offered* requests, never completed ones. Work is offered requests/s divided by the
+requests/s that one replica of the workload's reference shape sustains inside the SLO at the
+same token mix: 1.0 = one full reference replica.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fleet.sample import Sample
+from fleet.workload import WorkloadKey
+
+WINDOWS_S = (120, 300, 900, 1800, 3600, 21600)
+"""Windows for which peaks are forecast, seconds."""
+
+QUANTILES = (0.90, 0.925, 0.95, 0.97, 0.99)
+"""Quantile notches; end-to-end calibration moves a workload along them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """Mean tokens of one request; what a request costs depends on it."""
+
+    prompt_tokens: float
+    output_tokens: float
+
+
+@dataclass(frozen=True, slots=True)
+class NowReading:
+    """What one instant query in the tick says about a workload.
+
+    Attributes:
+        at_s: Time of the reading, seconds since the epoch.
+        arrivals_per_s: Offered requests/s over the last minute.
+        waiting: Requests queued in front of the engines.
+        running: Requests being served.
+        mix: Tokens per request over the last minutes, the last known one where nothing finished.
+        distrust: Why this reading must not support a removal; empty = trusted.
+    """
+
+    workload: WorkloadKey
+    at_s: float
+    arrivals_per_s: Sample
+    waiting: Sample
+    running: Sample
+    mix: Mix | None
+    distrust: tuple[str, ...] = ()
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it may support a removal."""
+        return not self.distrust
+
+
+@dataclass(frozen=True, slots=True)
+class PeakForecast:
+    """Calibrated quantiles of the maximum work of a workload in the windows ahead.
+
+    Attributes:
+        made_at_s: End of the last bucket that it has seen, seconds since the epoch.
+        rung: Name of the forecaster that made it.
+        peaks: Work by (window in s, quantile).
+    """
+
+    workload: WorkloadKey
+    made_at_s: float
+    rung: str
+    peaks: Mapping[tuple[int, float], float] = field(hash=False)
+
+    def peak(self, window_s: float, quantile: float) -> float:
+        """Return the peak of the next `window_s` seconds at `quantile`; the next larger of each grid is used.
+
+        Beyond the largest window the largest is used: the grid ends where nothing is decided any more.
+        """
+        window = WINDOWS_S[min(bisect_left(WINDOWS_S, window_s), len(WINDOWS_S) - 1)]
+        notch = QUANTILES[min(bisect_left(QUANTILES, quantile), len(QUANTILES) - 1)]
+        return self.peaks[window, notch]

@@ -1,0 +1,114 @@
+"""Devices as a DRA driver offers them, and the counters that they share.
+
+Names follow the Kubernetes API group resource.k8s.io/v1 and KEP-4815 (partitionable devices): a
+device draws amounts from the counter sets of its pool; two devices overlap when together they draw
+more than a set holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One allocatable device.
+
+    Attributes:
+        node: Node that holds it.
+        pool: Pool that it is published in.
+        name: Name inside the pool; names are no contract, nothing is read from them.
+        kind: `"gpu"` for a whole card, `"mig"` for an instance.
+        gpu: UUID of the card.
+        profile: MIG profile, `None` for a whole card.
+        draws: Amount by (counter set, counter).
+        memory_slices: Indices of the memory slices that it occupies; empty if the driver does not say.
+    """
+
+    node: str
+    pool: str
+    name: str
+    kind: str
+    gpu: str
+    profile: str | None
+    draws: Mapping[tuple[str, str], int] = field(hash=False)
+    memory_slices: frozenset[int] = frozenset()
+
+    @property
+    def id(self) -> DeviceId:
+        """What an allocation result names it by."""
+        return (self.pool, self.name)
+
+
+DeviceId = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRequest:
+    """What one replica asks of DRA: one device of a kind, a profile, or of one card."""
+
+    kind: str
+    profile: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Devices of one node in the order in which the scheduler tries them, and what they share."""
+
+    name: str
+    node: str
+    devices: tuple[Device, ...]
+    counters: Mapping[tuple[str, str], int] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What is left of the counters once `taken` is allocated.
+
+    Immutable: `take` returns a new ledger, so a trial costs nothing to roll back.
+    """
+
+    left: Mapping[tuple[str, str, str], int] = field(hash=False)
+    taken: frozenset[DeviceId] = frozenset()
+
+    def fits(self, device: Device) -> bool:
+        """Return whether the device is free and its pool still holds what it draws."""
+        if device.id in self.taken:
+            return False
+        return all(self.left.get((device.pool, *key), 0) >= amount for key, amount in device.draws.items())
+
+    def take(self, device: Device) -> Ledger:
+        """Return the ledger after allocating the device; it may not fit, as on a cluster that was overrun."""
+        left = dict(self.left)
+        for key, amount in device.draws.items():
+            left[device.pool, *key] = left.get((device.pool, *key), 0) - amount
+        return Ledger(left, self.taken | {device.id})
+
+
+def ledger_of(pools: Iterable[Pool], taken: Iterable[Device] = ()) -> Ledger:
+    """Return the ledger of `pools` with the devices `taken` already allocated."""
+    left: dict[tuple[str, str, str], int] = {}
+    ids = set()
+    for pool in pools:
+        left.update({(pool.name, *key): amount for key, amount in pool.counters.items()})
+    for device in taken:
+        ids.add(device.id)
+        for key, amount in device.draws.items():
+            left[device.pool, *key] = left.get((device.pool, *key), 0) - amount
+    return Ledger(left, frozenset(ids))
+
+
+def first_fit(pools: Iterable[Pool], ledger: Ledger, request: DeviceRequest) -> Device | None:
+    """Return the device that kube-scheduler would allocate, `None` if nothing fits.
+
+    The allocator walks pools and devices in published order and takes the first that matches and
+    fits; it neither looks for the best fit nor minds fragmentation (kubernetes
+    staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating, v1.37). Complexity:
+    linear in the devices that match the request.
+    """
+    for pool in pools:
+        for device in pool.devices:
+            if device.kind == request.kind and request.profile in (None, device.profile) and ledger.fits(device):
+                return device
+    return None

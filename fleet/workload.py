@@ -1,0 +1,134 @@
+"""The served models that foreslice looks after, and what their owners allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WorkloadKey:
+    """Names one workload in a cluster."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class Isolation(StrEnum):
+    """What a neighbour on the same GPU must not be able to take."""
+
+    HARD = "hard"
+    MEMORY = "memory"
+    NONE = "none"
+
+
+class Tier(StrEnum):
+    """How much certainty a workload pays for."""
+
+    ECONOMY = "economy"
+    BALANCED = "balanced"
+    STRICT = "strict"
+
+    @property
+    def demand_quantile(self) -> float:
+        """Quantile of peak demand that capacity must meet."""
+        return {Tier.ECONOMY: 0.90, Tier.BALANCED: 0.95, Tier.STRICT: 0.99}[self]
+
+    @property
+    def lead_time_quantile(self) -> float:
+        """Quantile of past lead times that a change is given."""
+        return {Tier.ECONOMY: 0.80, Tier.BALANCED: 0.90, Tier.STRICT: 0.95}[self]
+
+    @property
+    def rank(self) -> int:
+        """Order in which tiers are served when there is not enough for all, first is 0."""
+        return {Tier.STRICT: 0, Tier.BALANCED: 1, Tier.ECONOMY: 2}[self]
+
+
+class Mode(IntEnum):
+    """How far foreslice may go with a workload; each rung includes the ones before it."""
+
+    OFF = 0
+    FORECAST_ONLY = 1
+    ADVISE = 2
+    SCALE_UP_ONLY = 3
+    FULL = 4
+
+    @property
+    def may_add(self) -> bool:
+        """Whether capacity may be added for it."""
+        return self >= Mode.SCALE_UP_ONLY
+
+    @property
+    def may_remove(self) -> bool:
+        """Whether capacity may be moved or removed."""
+        return self == Mode.FULL
+
+
+class Router(StrEnum):
+    """How requests are spread over the replicas of a workload."""
+
+    EQUAL = "equal"
+    LEAST_LOADED = "least-loaded"
+    WEIGHTED = "weighted"
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyTarget:
+    """A share of requests that must stay under a limit, e.g. 95 % under 0.5 s."""
+
+    quantile: float
+    limit_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slo:
+    """Objectives of a workload; a term that is `None` does not bind.
+
+    Attributes:
+        ttft: Time to first token, per request.
+        itl: Inter-token latency, mean of a request.
+    """
+
+    ttft: LatencyTarget | None = None
+    itl: LatencyTarget | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds that hold even when foreslice is blind."""
+
+    min_replicas: int = 1
+    max_replicas: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One served model with everything that sizing it depends on.
+
+    Attributes:
+        key: Namespace and name of its Deployment.
+        model: Name in the capacity catalogue.
+        slo: Latency objectives.
+        tier: Certainty bought.
+        mode: How far foreslice may go.
+        router: How its requests are spread over replicas.
+        isolation: What neighbours must not take.
+        limits: Replica bounds.
+        mechanism: How its shapes are made real, a key of the mechanism table.
+        scheduler: Name of the scheduler that places its pods.
+    """
+
+    key: WorkloadKey
+    model: str
+    slo: Slo
+    tier: Tier = Tier.BALANCED
+    mode: Mode = Mode.FORECAST_ONLY
+    router: Router = Router.EQUAL
+    isolation: Isolation = Isolation.HARD
+    limits: Limits = field(default_factory=Limits)
+    mechanism: str = "dra"
+    scheduler: str = "default-scheduler"
