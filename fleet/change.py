@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 
-from fleet.shape import Shape
+from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 
 
@@ -69,15 +69,34 @@ class StepState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """One workload's change. Its name says what it is: same target, base and steps, same name."""
+    """One workload's change. Its name says what it is: same target, start, goal and steps, same name.
+
+    Attributes:
+        target: Workload that is changed.
+        start: What was asked for when it was decided.
+        goal: What is asked for once every step is done.
+        steps: Writes in order.
+        decided_at_s: When, seconds since the epoch; not part of the name.
+    """
 
     target: WorkloadKey
+    start: Configuration
+    goal: Configuration
     steps: tuple[Step, ...]
     decided_at_s: float
 
     @property
     def name(self) -> str:
-        """Name of the FractionPlan: the target and a hash over steps and the versions they build on."""
-        body = json.dumps([asdict(step) for step in self.steps], sort_keys=True, default=str)
-        digest = hashlib.sha256(f"{self.target}|{body}".encode()).hexdigest()[:12]
-        return f"{self.target.name}-{digest}"
+        """Name of the FractionPlan: the target and a hash over start, goal and what the steps write.
+
+        Versions are left out: a Deployment's version also grows with its status, and a plan that is
+        half done must keep its name.
+        """
+        writes = [(step.verb, step.variant, str(step.shape), step.replicas) for step in self.steps]
+        body = json.dumps([str(self.target), str(self.start), str(self.goal), writes])
+        return f"{self.target.name}-{hashlib.sha256(body.encode()).hexdigest()[:12]}"
+
+    @property
+    def is_reshape(self) -> bool:
+        """Whether the workload ends on other shapes than it started on."""
+        return set(self.start) != set(self.goal)

@@ -78,11 +78,15 @@ class Standing:
         variants: Its Deployments, base first.
         changed_at_s: When foreslice last changed its replicas or shapes, `None` if never; read
             from the plans kept in the cluster, so that a restart forgets nothing.
+        reshaped_at_s: When a plan last took it to other shapes, `None` if never.
+        moving_to: Goal of a plan that is not finished, `None` if there is none.
     """
 
     key: WorkloadKey
     variants: tuple[Variant, ...]
     changed_at_s: float | None = None
+    reshaped_at_s: float | None = None
+    moving_to: Configuration | None = None
 
     def variant(self, shape: Shape) -> Variant | None:
         """Return the Deployment whose replicas have this shape."""
