@@ -1,0 +1,130 @@
+"""The boards as data, and what a malformed one is told."""
+
+from dataclasses import replace
+
+import pytest
+
+from fleet.boards import A30_24GB, A100_40GB, A100_80GB, BOARDS, H100_80GB, Board, Engines, Profile
+from fleet.errors import InputError
+
+
+def small_board(*profiles):
+    return Board("small", ("Small",), "None", 4, 4, 40, 16.0, profiles, resetless_mig_toggle=True)
+
+
+def profile(name="half", compute_slices=2, memory_slices=2, starts=(0, 2)):
+    return Profile(name, compute_slices, memory_slices, starts, 20, 8.0, 5, Engines(1, 0, 0, 0, 0))
+
+
+def test_boards_are_found_by_id():
+    assert {
+        "a30-24gb": A30_24GB,
+        "a100-40gb": A100_40GB,
+        "a100-80gb": A100_80GB,
+        "h100-80gb": H100_80GB,
+    } == dict(BOARDS)
+
+
+@pytest.mark.parametrize(
+    ("board", "sm", "memory_gib"),
+    [
+        (A30_24GB, [14, 14, 28, 28, 56], [5.8125, 5.8125, 11.6875, 11.6875, 23.5]),
+        (A100_40GB, [14, 14, 14, 28, 42, 56, 98], [4.75, 4.75, 9.625, 9.625, 19.5, 19.5, 39.25]),
+        (A100_80GB, [14, 14, 14, 28, 42, 56, 98], [9.5, 9.5, 19.5, 19.5, 39.25, 39.25, 79.0]),
+        (H100_80GB, [16, 16, 26, 32, 60, 64, 132], [9.75, 9.75, 19.625, 19.625, 39.5, 39.5, 79.25]),
+    ],
+    ids=["a30-24gb", "a100-40gb", "a100-80gb", "h100-80gb"],
+)
+def test_multiprocessors_and_memory_are_what_the_driver_prints(board, sm, memory_gib):
+    assert sm == [profile.sm for profile in board.profiles]
+    assert memory_gib == [profile.memory_gib for profile in board.profiles]
+
+
+@pytest.mark.parametrize(
+    ("board", "ids"),
+    [
+        (A30_24GB, [14, 21, 5, 6, 0]),
+        (A100_40GB, [19, 20, 15, 14, 9, 5, 0]),
+        (A100_80GB, [19, 20, 15, 14, 9, 5, 0]),
+        (H100_80GB, [19, 20, 15, 14, 9, 5, 0]),
+    ],
+    ids=["a30-24gb", "a100-40gb", "a100-80gb", "h100-80gb"],
+)
+def test_profile_ids_are_those_of_nvidia_smi(board, ids):
+    assert ids == [profile.gi_profile_id for profile in board.profiles]
+
+
+@pytest.mark.parametrize("board", [A100_40GB, A100_80GB, H100_80GB], ids=lambda board: board.id)
+def test_boards_eight_wide_share_one_geometry(board):
+    assert [
+        (1, 1, (0, 1, 2, 3, 4, 5, 6), False),
+        (1, 1, (0, 1, 2, 3, 4, 5, 6), True),
+        (1, 2, (0, 2, 4, 6), False),
+        (2, 2, (0, 2, 4), False),
+        (3, 4, (0, 4), False),
+        (4, 4, (0,), False),
+        (7, 8, (0,), False),
+    ] == [(p.compute_slices, p.memory_slices, p.starts, p.media_extension) for p in board.profiles]
+
+
+def test_only_hopper_switches_mig_mode_without_a_reset():
+    assert [H100_80GB] == [board for board in BOARDS.values() if board.resetless_mig_toggle]
+
+
+@pytest.mark.parametrize("board", BOARDS.values(), ids=lambda board: board.id)
+def test_no_instance_holds_more_than_its_board(board):
+    for held in board.profiles:
+        assert held.sm <= board.sm
+        assert held.memory_gib <= board.memory_gib
+        assert held.compute_slices <= board.compute_slices
+
+
+@pytest.mark.parametrize("board", BOARDS.values(), ids=lambda board: board.id)
+def test_the_whole_board_and_the_media_extension_profiles_decode_images(board):
+    largest = max(held.memory_slices for held in board.profiles)
+    assert {p.name for p in board.profiles if p.media_extension or p.memory_slices == largest} == {
+        p.name for p in board.profiles if p.engines.ofa
+    }
+
+
+def test_a_profile_is_found_by_name():
+    assert 60 == H100_80GB.profile("3g.40gb").sm
+
+
+def test_an_unknown_profile_is_answered_with_those_that_exist():
+    with pytest.raises(InputError) as caught:
+        A30_24GB.profile("3g.20gb")
+    assert (
+        "board a30-24gb: no MIG profile 3g.20gb; use one of 1g.6gb, 1g.6gb+me, 2g.12gb, 2g.12gb+me, 4g.24gb"
+    ) == str(caught.value)
+
+
+def test_a_board_read_again_is_the_same_board():
+    again = replace(H100_80GB)
+    assert again is not H100_80GB
+    assert {H100_80GB: 1} == {again: 1}
+
+
+def test_boards_of_one_id_with_other_geometry_differ():
+    assert H100_80GB != replace(H100_80GB, compute_slices=8)
+
+
+@pytest.mark.parametrize(
+    ("profiles", "problem"),
+    [
+        ([profile(), profile()], "profile half is given twice"),
+        ([profile(starts=(0, 3))], "profile half may start outside 0..2"),
+        ([profile(starts=(-1,))], "profile half may start outside 0..2"),
+        ([profile(memory_slices=0)], "profile half covers no memory slice or a negative compute slice"),
+        ([profile(compute_slices=-1)], "profile half covers no memory slice or a negative compute slice"),
+    ],
+)
+def test_geometry_that_cannot_be_is_refused(profiles, problem):
+    with pytest.raises(InputError) as caught:
+        small_board(*profiles)
+    assert f"board small: {problem}; correct the geometry" == str(caught.value)
+
+
+def test_profiles_need_no_particular_name_and_may_take_no_compute_slice():
+    board = small_board(profile("blue", compute_slices=0), profile("whole", 4, 4, (0,)))
+    assert ["blue", "whole"] == [held.name for held in board.profiles]
