@@ -28,7 +28,7 @@ NO_ENGINES = Engines(0, 0, 0, 0, 0)
 
 
 def geometry(name, grid, compute_slices, *kinds):
-    """A board from (name, compute slices, memory slices, starts); a name with +me holds the media extension."""
+    """A board of kinds (name, compute slices, memory slices, starts); +me in the name: media extension."""
     profiles = tuple(
         Profile(kind, g, width, tuple(starts), 1, 1.0, 0, NO_ENGINES, media_extension=kind.endswith("+me"))
         for kind, g, width, starts in kinds

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.boards import A30_24GB, H100_80GB
+from fleet.boards import A30_24GB, H100_80GB, Board, Engines, Profile
 from fleet.errors import InputError
 from fleet.mig import Placement, free_starts, realise
 
@@ -59,6 +59,26 @@ def test_only_free_starts_are_offered(held, profile, starts):
 )
 def test_the_rest_of_a_broken_slot_is_used_up_before_a_whole_one_is_broken(held, profile, first):
     assert first == free_starts(H100_80GB, layout(held), profile)[0]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ((2, 3), (2, 2)),  # (compute slices, memory slices)
+        ((1, 3), (2, 2)),
+        ((2, 2), (1, 2)),
+    ],
+    ids=["wider", "wider with less compute", "as wide with more compute"],
+)
+def test_of_two_slots_the_one_is_kept_whole_that_has_more_memory_and_then_more_compute(left, right):
+    end = left[1] + right[1] - 1
+    kinds = [("small", (1, 1), (0, end)), ("right", right, (left[1],)), ("left", left, (0,))]
+    profiles = tuple(
+        Profile(name, compute_slices, memory_slices, starts, 1, 1.0, 0, Engines(0, 0, 0, 0, 0))
+        for name, (compute_slices, memory_slices), starts in kinds
+    )
+    board = Board("two", ("Two",), "None", end + 1, 7, 9, 9.0, profiles, resetless_mig_toggle=True)
+    assert (end, 0) == free_starts(board, frozenset(), "small")
 
 
 def test_a_free_start_of_an_unknown_profile_names_those_that_exist():
