@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from fleet.boards import Board
 from fleet.devices import Device, Pool
@@ -95,16 +97,17 @@ class Standing:
     @property
     def wanted(self) -> Configuration:
         """What was asked for, ready or not."""
-        return Configuration({v.shape: v.wanted for v in self.variants})
+        counts: Counter[Shape] = Counter()
+        for variant in self.variants:
+            counts[variant.shape] += variant.wanted
+        return Configuration(counts)
 
     @property
     def ready(self) -> Configuration:
         """What serves now."""
-        counts: dict[Shape, int] = {}
+        counts: Counter[Shape] = Counter()
         for variant in self.variants:
-            for replica in variant.replicas:
-                if replica.is_ready and not replica.is_leaving:
-                    counts[variant.shape] = counts.get(variant.shape, 0) + 1
+            counts[variant.shape] += sum(r.is_ready and not r.is_leaving for r in variant.replicas)
         return Configuration(counts)
 
 
@@ -118,6 +121,7 @@ class Fleet:
         pools: DRA pools with devices in the order in which the scheduler tries them.
         allocated: Devices in use by anyone, ours or foreign.
         standings: Workloads found in the cluster.
+        refused: Why a workload that was asked for cannot be handled, one line each.
     """
 
     version: str
@@ -125,6 +129,7 @@ class Fleet:
     pools: tuple[Pool, ...]
     allocated: tuple[Device, ...]
     standings: tuple[Standing, ...]
+    refused: Mapping[WorkloadKey, str] = field(default_factory=dict, hash=False)
 
     def standing(self, key: WorkloadKey) -> Standing | None:
         """Return how a workload stands, `None` if the cluster does not have it."""

@@ -24,6 +24,7 @@ class Device:
         profile: MIG profile, `None` for a whole card.
         draws: Amount by (counter set, counter).
         memory_slices: Indices of the memory slices that it occupies; empty if the driver does not say.
+        product: Product name of the card, as the driver prints it.
     """
 
     node: str
@@ -34,6 +35,7 @@ class Device:
     profile: str | None
     draws: Mapping[tuple[str, str], int] = field(hash=False)
     memory_slices: frozenset[int] = frozenset()
+    product: str = ""
 
     @property
     def id(self) -> DeviceId:
@@ -46,10 +48,22 @@ DeviceId = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class DeviceRequest:
-    """What one replica asks of DRA: one device of a kind, a profile, or of one card."""
+    """What one replica asks of DRA: one device of a kind, where given of a profile and of certain products.
+
+    Products matter because boards share profile names: the 1g.10gb of an A100 40 GB is not that of an H100.
+    """
 
     kind: str
     profile: str | None = None
+    products: tuple[str, ...] = ()
+
+    def matches(self, device: Device) -> bool:
+        """Return whether the device is what is asked for, free or not."""
+        return (
+            device.kind == self.kind
+            and self.profile in (None, device.profile)
+            and (not self.products or device.product in self.products)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +123,6 @@ def first_fit(pools: Iterable[Pool], ledger: Ledger, request: DeviceRequest) -> 
     """
     for pool in pools:
         for device in pool.devices:
-            if device.kind == request.kind and request.profile in (None, device.profile) and ledger.fits(device):
+            if request.matches(device) and ledger.fits(device):
                 return device
     return None
