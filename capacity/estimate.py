@@ -1,0 +1,208 @@
+"""The work that one replica of a shape carries, and the work that recorded demand amounts to.
+
+Both are measured against the same yardstick, the reference shape of the workload: the whole card of the
+largest board that its model fits on. Rates are looked up at token mixes rounded *up* to two significant
+digits: few are solved, all others are found, and what is found is never more than what is sustained.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from capacity.catalogue import model_spec
+from capacity.law import Floats, Integers
+from capacity.prior import fits, kv_tokens, prior
+from capacity.sustained import Binding, MeanTargets, Sustained, mean_targets, sustained
+from fleet.boards import Board
+from fleet.demand import Mix
+from fleet.errors import InputError
+from fleet.shape import Shape
+from fleet.workload import Slo, Workload
+
+_LEAST_COMPANY = 1.25
+"""Smallest ratio of a target to the latency of a request alone on the reference shape (judgement).
+
+More replicas only take away company; a target that a lone request misses cannot be bought with them. At
+such a mix, that of a few minutes of long prompts, say, the target gives way, and no shape is asked to meet
+what the reference cannot. Without that, work would grow beyond all bounds.
+"""
+
+_Z10 = 1.2816
+"""The 10 % quantile of a standard normal distribution lies this far below its mean."""
+
+_PRIOR_SIGMA = 0.15
+"""Lognormal spread of the prior's parameters: their deviations from public fits are -14 to +17 %."""
+
+_SLICE_SIGMA = 0.20 / 1.645
+"""Further spread on a slice: the slice law errs by at most 20 % in nine fits of ten."""
+
+
+class Source(StrEnum):
+    """Where a capacity comes from."""
+
+    PRIOR = "prior"
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """The work that one replica of a shape carries inside the SLO.
+
+    Attributes:
+        work: In full reference replicas.
+        work_low: The value that the true one exceeds with 90 %; 0 if it may well miss the SLO.
+        binding: What stops it from carrying more.
+        source: What the estimate rests on.
+    """
+
+    work: float
+    work_low: float
+    binding: Binding
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What a sustained rate depends on besides the mix."""
+
+    model: str
+    slo: Slo
+    shape: Shape
+    is_low: bool
+
+
+class CapacityModel:
+    """Capacities and work for the boards of a fleet.
+
+    It remembers every rate that it solved. Complexity: one solve per workload, shape and rounded mix
+    (a few hundred mixes for a week of one workload); afterwards `work` is linear in the minutes.
+    """
+
+    def __init__(self, boards: Iterable[Board]) -> None:
+        """Take the kinds of board in the fleet; more than one with the same memory: the first is larger."""
+        largest_first = sorted(boards, key=lambda board: (-board.memory_gib, -board.sm))
+        self._boards = {board.id: board for board in largest_first}
+        self._solved: dict[_Question, dict[_RoundMix, Sustained]] = {}
+
+    def reference(self, workload: Workload) -> Shape:
+        """Return the whole card of the largest board that holds the model; `InputError` if none does."""
+        model = model_spec(workload.model)
+        for board in self._boards.values():
+            if fits(model, board, Shape(board.id)):
+                return Shape(board.id)
+        raise InputError(
+            f"model {model.name} fits on none of the boards {', '.join(self._boards) or '(there are none)'}",
+            where=f"workload {workload.key}",
+            fix="add a board with more memory or name a smaller model",
+        )
+
+    def sustained(self, workload: Workload, shape: Shape, mix: Mix) -> float:
+        """Return the requests/s that one replica of `shape` sustains at `mix`; 0 if it cannot serve it."""
+        return self._rates(workload, shape, [_rounded(mix)])[0].requests_per_s
+
+    def capacity(self, workload: Workload, shape: Shape, mixes: Sequence[Mix]) -> Capacity | None:
+        """Return the capacity of `shape`, the lowest over the mixes; `None` if it cannot serve one of them.
+
+        At least one mix must be given.
+        """
+        rounded = [_rounded(mix) for mix in mixes]
+        full = self._rates(workload, self.reference(workload), rounded)
+        rates = self._rates(workload, shape, rounded)
+        lows = self._rates(workload, shape, rounded, is_low=True)
+        shares = [rate.requests_per_s / one.requests_per_s for rate, one in zip(rates, full, strict=True)]
+        low_shares = [low.requests_per_s / one.requests_per_s for low, one in zip(lows, full, strict=True)]
+        tightest = shares.index(min(shares))
+        if shares[tightest] == 0:
+            return None
+        return Capacity(shares[tightest], min(low_shares), rates[tightest].binding, Source.PRIOR)
+
+    def work(
+        self, workload: Workload, requests_per_s: Floats, prompt_tokens: Floats, output_tokens: Floats
+    ) -> Floats:
+        """Return the work of recorded demand, bucket by bucket, in full reference replicas.
+
+        All arrays have one shape. Without requests there is no work; where the requests or, with requests,
+        the tokens are unknown (NaN), the work is.
+        """
+        work = np.where(requests_per_s == 0, 0.0, np.nan)
+        has_work = (requests_per_s > 0) & np.isfinite(prompt_tokens) & np.isfinite(output_tokens)
+        # Both lengths in one integer: numpy sorts integers several times faster than rows.
+        codes = _rounded_up(prompt_tokens[has_work]) * _CODE + _rounded_up(output_tokens[has_work])
+        found, where = np.unique(codes, return_inverse=True)
+        mixes = [divmod(code, _CODE) for code in found.tolist()]
+        rates = self._rates(workload, self.reference(workload), mixes)
+        per_s = np.array([rate.requests_per_s for rate in rates])
+        work[has_work] = requests_per_s[has_work] / per_s[where]
+        return work
+
+    def _rates(
+        self, workload: Workload, shape: Shape, mixes: Sequence[_RoundMix], *, is_low: bool = False
+    ) -> list[Sustained]:
+        """Return what `shape` sustains at each mix, or at least sustains; solve what is not yet known."""
+        solved = self._solved.setdefault(_Question(workload.model, workload.slo, shape, is_low), {})
+        missing = [mix for mix in dict.fromkeys(mixes) if mix not in solved]
+        if missing:
+            solved.update(zip(missing, self._solve(workload, shape, missing, is_low=is_low), strict=True))
+        return [solved[mix] for mix in mixes]
+
+    def _solve(
+        self, workload: Workload, shape: Shape, mixes: Sequence[_RoundMix], *, is_low: bool
+    ) -> list[Sustained]:
+        model, board, reference = model_spec(workload.model), self._board(shape), self.reference(workload)
+        room = kv_tokens(model, board, shape) if fits(model, board, shape) else 0.0
+        law = prior(model, board, shape).slower(_slowdown(shape) if is_low else 1.0)
+        yardstick = prior(model, self._board(reference), reference)
+        yardstick = yardstick.slower(_slowdown(reference) if is_low else 1.0)
+        # The engine accepts no longer sequence: a mean beyond it comes from rounding up or a wrong record.
+        prompts, outputs = np.array(mixes, dtype=np.float64).T
+        prompts = np.minimum(prompts, model.max_model_len - 1)
+        outputs = np.minimum(outputs, model.max_model_len - prompts)
+        wanted, alone = mean_targets(workload.slo, len(mixes)), np.ones(len(mixes))
+        targets = MeanTargets(
+            np.maximum(wanted.ttft_ms, _LEAST_COMPANY * yardstick.ttft_ms(prompts, outputs, alone)),
+            np.maximum(wanted.itl_ms, _LEAST_COMPANY * yardstick.itl_ms(prompts, outputs, alone)),
+        )
+        return sustained(law, room, prompts, outputs, targets)
+
+    def _board(self, shape: Shape) -> Board:
+        if shape.board not in self._boards:
+            raise InputError(
+                f"board {shape.board} is not in the fleet",
+                where=f"shape {shape}",
+                fix=f"use one of {', '.join(self._boards)}",
+            )
+        return self._boards[shape.board]
+
+
+_RoundMix = tuple[int, int]
+"""Prompt and output tokens, rounded."""
+
+_CODE = 10**9
+"""More tokens than any request has: prompt x this + output is one number for both."""
+
+
+def _rounded(mix: Mix) -> _RoundMix:
+    prompt, output = _rounded_up(np.array([mix.prompt_tokens, mix.output_tokens])).tolist()
+    return prompt, output
+
+
+def _rounded_up(tokens: Floats) -> Integers:
+    """Round up to two significant digits, to whole tokens below 10, to at least 1."""
+    at_least_one = np.maximum(tokens, 1.0)
+    step = np.maximum(10.0 ** (np.floor(np.log10(at_least_one)) - 1), 1.0)
+    # A mean of 250.0000001 tokens is rounding noise of its own division, not a longer prompt.
+    return (np.ceil(at_least_one / step - 1e-6) * step).astype(np.int64)
+
+
+def _slowdown(shape: Shape) -> float:
+    """Return how much slower than the prior the law is at most, with 90 %.
+
+    The three parameters are taken to err together (one engine, one driver), which is the worst case: the
+    sustained rate falls with each of them.
+    """
+    sigma = _PRIOR_SIGMA if shape.is_whole else math.hypot(_PRIOR_SIGMA, _SLICE_SIGMA)
+    return math.exp(_Z10 * sigma)
