@@ -49,14 +49,14 @@ class Mechanism:
 # and plain time-slicing are bookkeeping only. An MPS server is shared: a fatal fault of one client
 # takes the others with it (CUDA MPS documentation, "Error Containment").
 MECHANISMS = {
-    mechanism.name: mechanism
-    for mechanism in (
-        Mechanism("dra", isolates_memory=True, isolates_compute=True, fault_domain=FaultDomain.INSTANCE),
-        Mechanism("mig-manager", isolates_memory=True, isolates_compute=True, fault_domain=FaultDomain.INSTANCE),
-        Mechanism("device-plugin", isolates_memory=True, isolates_compute=True, fault_domain=FaultDomain.INSTANCE),
-        Mechanism("kai", isolates_memory=False, isolates_compute=False, fault_domain=FaultDomain.GPU),
-        Mechanism("hami", isolates_memory=True, isolates_compute=False, fault_domain=FaultDomain.GPU),
-        Mechanism("time-slicing", isolates_memory=False, isolates_compute=False, fault_domain=FaultDomain.GPU),
-        Mechanism("mps", isolates_memory=True, isolates_compute=False, fault_domain=FaultDomain.GPU),
+    name: Mechanism(name, isolates_memory, isolates_compute, fault_domain)
+    for name, isolates_memory, isolates_compute, fault_domain in (
+        ("dra", True, True, FaultDomain.INSTANCE),
+        ("mig-manager", True, True, FaultDomain.INSTANCE),
+        ("device-plugin", True, True, FaultDomain.INSTANCE),
+        ("kai", False, False, FaultDomain.GPU),
+        ("hami", True, False, FaultDomain.GPU),
+        ("time-slicing", False, False, FaultDomain.GPU),
+        ("mps", True, False, FaultDomain.GPU),
     )
 }

@@ -1,0 +1,128 @@
+"""The decision core: from needs to what every workload should run on, with reasons.
+
+Deterministic: the same snapshot gives the same decisions. Workloads are served in order of tier,
+then need, so that when there is not enough the tiers decide who is short.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from allocator.growth import Growth, grow
+from allocator.need import Need, NeedTable, Timing
+from allocator.offers import Offers
+from allocator.packing import pack
+from allocator.reshape import reshape
+from allocator.room import Room, room_of
+from fleet.cluster import Fleet, Standing
+from fleet.shape import WHOLE, Configuration
+from fleet.workload import Workload, WorkloadKey
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Everything that decisions may depend on.
+
+    Attributes:
+        fleet: The cluster as it stands.
+        workloads: The workloads to decide about; those that the fleet does not have are passed over.
+        needs: Work needed by (workload, time step).
+        offers: Shapes and capacities by workload.
+        timing: Dwell times by workload.
+        at_s: Time of the decision, seconds since the epoch.
+    """
+
+    fleet: Fleet
+    workloads: tuple[Workload, ...]
+    needs: NeedTable
+    offers: Mapping[WorkloadKey, Offers]
+    timing: Mapping[WorkloadKey, Timing]
+    at_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Where one workload should go.
+
+    Attributes:
+        workload: Which.
+        need: What was needed.
+        start: What was asked for so far.
+        goal: What should be asked for.
+        short: Work of need-up that stays uncarried, 0 if none.
+        because: Reasons, most important first.
+        without_forecast: Goal of the same rule had there been no forecast.
+    """
+
+    workload: WorkloadKey
+    need: Need
+    start: Configuration
+    goal: Configuration
+    short: float
+    because: tuple[str, ...]
+    without_forecast: Configuration
+
+    @property
+    def is_change(self) -> bool:
+        """Whether anything is to be done."""
+        return self.start.counts != self.goal.counts
+
+
+def additions(question: Question) -> tuple[Decision, ...]:
+    """Return for every workload what must be added now; asked every tick, from the newest need."""
+    return _decide(question, may_move=False)
+
+
+def plan(question: Question) -> tuple[Decision, ...]:
+    """Return for every workload what should be added, moved or removed."""
+    return _decide(question, may_move=True)
+
+
+def _decide(question: Question, *, may_move: bool) -> tuple[Decision, ...]:
+    room = room_of(question.fleet)
+    decisions = []
+    for workload in _in_order(question):
+        standing = question.fleet.standing(workload.key)
+        if standing is None:
+            continue
+        need = question.needs[workload.key, 0]
+        blind = _one(question, workload, standing, need.without_forecast(), room, may_move=may_move)
+        seen = _one(question, workload, standing, need, room, may_move=may_move)
+        room = seen.room if workload.mode.may_add else room  # advice takes no room away from those that act
+        decisions.append(
+            Decision(workload.key, need, standing.wanted, seen.goal, seen.short, seen.because, blind.goal)
+        )
+    return tuple(decisions)
+
+
+def _in_order(question: Question) -> list[Workload]:
+    """Return workloads by tier, then largest need first, then name."""
+    return sorted(question.workloads, key=lambda w: (w.tier.rank, -question.needs[w.key, 0].up, w.key))
+
+
+def _one(
+    question: Question, workload: Workload, standing: Standing, need: Need, room: Room, *, may_move: bool
+) -> Growth:
+    """Return what is added; where nothing has to be, what may be moved."""
+    offers = question.offers[workload.key]
+    growth = grow(workload, standing, need, offers, room)
+    if not may_move or growth.because or not offers.by_shape:
+        return growth
+    timing = question.timing[workload.key]
+    moved = reshape(workload, standing, need, offers, room, timing, question.at_s)
+    return Growth(moved.goal, moved.room, 0.0, moved.because)
+
+
+def cards_if_packed(fleet: Fleet) -> int:
+    """Return how many cards the allocated devices would take if layouts could be chosen freely.
+
+    Compared with `Fleet.gpus_in_use` this says what first-fit placement costs right now.
+    """
+    total = 0
+    for board in fleet.boards():
+        cards = {gpu.uuid for gpu in fleet.gpus if gpu.board == board}
+        held = Counter(device.profile or WHOLE for device in fleet.allocated if device.gpu in cards)
+        total += len(pack(board, held))
+    return total

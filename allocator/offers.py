@@ -1,0 +1,88 @@
+"""Which shapes could carry a workload, how much work each replica takes and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from capacity.estimate import CapacityModel
+from capacity.routing import carried
+from fleet.boards import Board
+from fleet.demand import Mix
+from fleet.mechanism import MECHANISMS
+from fleet.shape import Configuration, Shape, shapes_of, slice_of
+from fleet.workload import Router, Workload
+
+ROUNDING = 1e-9
+"""Work that is not worth a replica: sums of floats that are equal on paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One shape for one workload.
+
+    Attributes:
+        shape: What a replica would run on.
+        work: Work that one replica carries, lower bound, in full reference replicas.
+        gpu_share: Share of a card that it takes.
+    """
+
+    shape: Shape
+    work: float
+    gpu_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """Every shape that may carry one workload, with the arithmetic of its router."""
+
+    router: Router
+    by_shape: dict[Shape, Offer]
+
+    def carried(self, configuration: Configuration) -> float:
+        """Return the work that a configuration carries; replicas of shapes not offered carry nothing."""
+        return carried(configuration, {shape: self._work(shape) for shape in configuration}, self.router)
+
+    def price(self, configuration: Configuration) -> float:
+        """Return the cards that a configuration takes; a shape not offered counts as a whole card."""
+        return sum(
+            n * (self.by_shape[shape].gpu_share if shape in self.by_shape else 1.0)
+            for shape, n in configuration.counts.items()
+        )
+
+    def replicas_for(self, shape: Shape, work: float) -> int:
+        """Return how many replicas of one shape alone carry `work`, at least one."""
+        return max(1, ceil(work / self._work(shape) - ROUNDING))
+
+    def missing(self, configuration: Configuration, shape: Shape, work: float) -> int:
+        """Return how many replicas of `shape` must join so that the configuration carries `work`."""
+        per_replica = self._work(shape)
+        if self.router is Router.EQUAL and configuration.replicas:
+            smallest = min(per_replica, *(self._work(s) for s in configuration))
+            if smallest == 0:
+                return 0
+            return max(0, ceil(work / smallest - ROUNDING) - configuration.replicas)
+        return max(0, ceil((work - self.carried(configuration)) / per_replica - ROUNDING))
+
+    def _work(self, shape: Shape) -> float:
+        return self.by_shape[shape].work if shape in self.by_shape else 0.0
+
+
+def offers_for(
+    workload: Workload, boards: Sequence[Board], capacity: CapacityModel, mixes: Sequence[Mix]
+) -> Offers:
+    """Return the shapes of `boards` that may carry the workload.
+
+    A shape is left out where the model or its SLO does not fit, or where the workload's mechanism
+    does not keep its isolation wish. Capacity is the lower bound, at the worst of `mixes`.
+    """
+    if not MECHANISMS[workload.mechanism].satisfies(workload.isolation):
+        return Offers(workload.router, {})
+    offers = {}
+    for board in boards:
+        for shape in shapes_of(board):
+            estimate = capacity.capacity(workload, shape, mixes)
+            if estimate is not None and estimate.work_low > 0:
+                offers[shape] = Offer(shape, estimate.work_low, slice_of(board, shape).gpu_share)
+    return Offers(workload.router, offers)

@@ -1,0 +1,118 @@
+"""Fewer replicas, or cheaper shapes, for what must be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from allocator.need import Need, Timing
+from allocator.offers import ROUNDING, Offers
+from allocator.room import Room
+from fleet.cluster import Standing
+from fleet.shape import Configuration, Shape
+from fleet.workload import Workload
+
+WORTHWHILE_GPU = 0.1
+"""A move that saves less of a card is not made: it costs a restart and brings nothing back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """Where a workload should go once capacity may be moved or removed.
+
+    Attributes:
+        goal: What is asked for afterwards; equal to the start where nothing is moved.
+        room: Room while the move is under way: the new replicas stand beside the old ones.
+        because: Why, or why not.
+    """
+
+    goal: Configuration
+    room: Room
+    because: tuple[str, ...]
+
+
+def reshape(
+    workload: Workload,
+    standing: Standing,
+    need: Need,
+    offers: Offers,
+    room: Room,
+    timing: Timing,
+    at_s: float,
+) -> Reshape:
+    """Return the cheapest configuration of one shape that carries need-keep, if getting there is worth it and safe.
+
+    Old replicas stay until the new ones are ready, so the move is tried in the room that is left
+    beside them, and no state on the way may carry less than need-keep.
+    """
+    start = standing.wanted
+    stay = Reshape(start, room, ())
+    if standing.moving_to is not None:
+        return stay
+    first_refusal: tuple[str, ...] = ()
+    for goal in _cheapest_first(workload, need, offers):
+        saved = offers.price(start) - offers.price(goal)
+        if saved < WORTHWHILE_GPU:
+            break
+        refusal = _refusal(standing, need, goal, offers, timing, at_s)
+        moved = _room_beside(start, goal, room) if refusal is None else None
+        if moved is not None:
+            return Reshape(
+                goal, moved, (f"{start} to {goal} saves {saved:.2f} GPU and carries {need.keep:.2f}",)
+            )
+        first_refusal = first_refusal or (refusal or f"no room to build {goal} beside {start}",)
+    return Reshape(start, room, first_refusal)
+
+
+def _cheapest_first(workload: Workload, need: Need, offers: Offers) -> Iterator[Configuration]:
+    goals = []
+    for shape in offers.by_shape:
+        replicas = max(offers.replicas_for(shape, need.keep), workload.limits.min_replicas)
+        if replicas <= workload.limits.max_replicas:
+            goals.append(Configuration({shape: replicas}))
+    yield from sorted(goals, key=lambda goal: (offers.price(goal), goal.replicas, str(goal)))
+
+
+def _refusal(
+    standing: Standing, need: Need, goal: Configuration, offers: Offers, timing: Timing, at_s: float
+) -> str | None:
+    """Return why this goal may not be aimed at now, `None` if it may."""
+    if need.distrust:
+        return f"nothing is removed: {need.distrust[0]}"
+    start = standing.wanted
+    changes_shape = set(goal) != set(start)
+    since, dwell_s = (
+        (standing.reshaped_at_s, timing.shape_dwell_s)
+        if changes_shape
+        else (standing.changed_at_s, timing.dwell_s)
+    )
+    if since is not None and at_s - since < dwell_s:
+        return f"changed {at_s - since:.0f} s ago, stays for {dwell_s:.0f} s"
+    if any(offers.carried(state) < need.keep - ROUNDING for state in states_between(start, goal)):
+        return f"on the way to {goal} the smallest replica would set the pace; a least-loaded router would allow it"
+    return None
+
+
+def states_between(start: Configuration, goal: Configuration) -> Iterator[Configuration]:
+    """Yield what stands while new replicas come up one by one, and what stands in the end.
+
+    Old replicas of a shape leave in one write, so there is no state with a part of them.
+    """
+    state = start
+    for shape, replicas in goal.counts.items():
+        for _ in range(replicas - start.counts.get(shape, 0)):
+            state = state.plus(shape, 1)
+            yield state
+    yield goal
+
+
+def _room_beside(start: Configuration, goal: Configuration, room: Room) -> Room | None:
+    """Return the room once the new replicas stand beside the old ones, `None` if they do not fit."""
+    beside: Room | None = room
+    for shape, replicas in goal.counts.items():
+        beside = beside.place(shape, _new(shape, replicas, start)) if beside else None
+    return beside
+
+
+def _new(shape: Shape, replicas: int, start: Configuration) -> int:
+    return max(0, replicas - start.counts.get(shape, 0))
