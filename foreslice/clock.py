@@ -1,0 +1,22 @@
+"""Where the service takes its time from."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Says what time it is; virtual in a replay, the newest row under a recorded file."""
+
+    def now_s(self) -> float:
+        """Return seconds since the epoch, UTC."""
+        ...
+
+
+class WallClock:
+    """The machine's clock."""
+
+    def now_s(self) -> float:
+        """Return seconds since the epoch, UTC."""
+        return time.time()  # noqa: TID251 -- this is the clock port

@@ -1,0 +1,1 @@
+"""The operator's file: read, checked, and turned into the vocabulary of `fleet`."""

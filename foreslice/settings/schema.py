@@ -1,0 +1,178 @@
+"""What the operator's file may say. Unknown keys are refused: a typo must not become a default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from fleet.mechanism import MECHANISMS
+from fleet.workload import Isolation, Router, Tier
+from foreslice.settings.durations import FirstToken, History, InterToken, Pause
+
+ModeName = Literal["off", "forecast-only", "advise", "scale-up-only", "full"]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Percentile(_Group):
+    @model_validator(mode="after")
+    def _one(self) -> _Percentile:
+        if len(self.model_fields_set) != 1:
+            raise ValueError("name exactly one percentile, e.g. p95: 500ms")
+        return self
+
+
+class FirstTokenTarget(_Percentile):
+    """Time to first token, by percentile of requests."""
+
+    p50: FirstToken | None = None
+    p90: FirstToken | None = None
+    p95: FirstToken | None = None
+    p99: FirstToken | None = None
+
+
+class InterTokenTarget(_Percentile):
+    """Inter-token latency (mean of a request), by percentile of requests."""
+
+    p50: InterToken | None = None
+    p90: InterToken | None = None
+    p95: InterToken | None = None
+    p99: InterToken | None = None
+
+
+class SloSettings(_Group):
+    """Latency objectives; a term that is left out does not bind."""
+
+    ttft: FirstTokenTarget | None = None
+    itl: InterTokenTarget | None = None
+
+    @model_validator(mode="after")
+    def _any(self) -> SloSettings:
+        if self.ttft is None and self.itl is None:
+            raise ValueError("name at least one of ttft and itl: without an objective nothing can be sized")
+        return self
+
+
+class ReplicaSettings(_Group):
+    """Bounds on replicas that hold even when foreslice is blind."""
+
+    min: Annotated[int, Field(ge=1, le=1000, description="never fewer")] = 1
+    max: Annotated[int, Field(ge=1, le=1000, description="never more")] = 64
+
+    @model_validator(mode="after")
+    def _ordered(self) -> ReplicaSettings:
+        if self.min > self.max:
+            raise ValueError(f"min ({self.min}) is above max ({self.max})")
+        return self
+
+
+class WorkloadSettings(_Group):
+    """One served model."""
+
+    name: Annotated[Name, Field(description="name of its Deployment")]
+    namespace: Annotated[Name, Field(description="namespace of its Deployment")] = "default"
+    model: Annotated[str, Field(description="name in the capacity catalogue, e.g. qwen2.5-7b")]
+    match: Annotated[
+        dict[str, str],
+        Field(description="labels that its series carry; default: namespace and model_name = its name"),
+    ] = Field(default_factory=dict)
+    slo: SloSettings
+    tier: Annotated[Tier, Field(description="certainty bought: demand quantile .90, .95 or .99")] = (
+        Tier.BALANCED
+    )
+    mode: Annotated[ModeName, Field(description="how far foreslice may go")] = "forecast-only"
+    router: Annotated[Router, Field(description="how requests are spread over replicas")] = Router.EQUAL
+    isolation: Annotated[Isolation, Field(description="what neighbours on the card must not take")] = (
+        Isolation.HARD
+    )
+    replicas: ReplicaSettings = ReplicaSettings()
+    mechanism: Annotated[str, Field(description="how its shapes are made real")] = "dra"
+    scheduler: Annotated[str, Field(description="scheduler that places its pods")] = "default-scheduler"
+
+    @model_validator(mode="after")
+    def _known_mechanism(self) -> WorkloadSettings:
+        if self.mechanism not in MECHANISMS:
+            raise ValueError(f"mechanism {self.mechanism!r} is none of {', '.join(sorted(MECHANISMS))}")
+        return self
+
+
+class FileMetrics(_Group):
+    """Demand from a recorded CSV of scraped series; time stands at its newest row."""
+
+    source: Literal["file"]
+    path: Annotated[Path, Field(description="CSV; relative to this file")]
+
+
+class EmbeddedMetrics(_Group):
+    """Demand from the embedded world's simulated engines."""
+
+    source: Literal["embedded"]
+
+
+class NoCluster(_Group):
+    """No cluster: observe, forecast and report."""
+
+    kind: Literal["none"] = "none"
+
+
+class EmbeddedCluster(_Group):
+    """The embedded world: a simulated fleet of H100 cards with dynamic MIG."""
+
+    kind: Literal["embedded"]
+    nodes: Annotated[int, Field(ge=1, le=100, description="nodes")] = 1
+    cards_per_node: Annotated[int, Field(ge=1, le=8, description="H100 cards in each node")] = 8
+
+
+class LoopSettings(_Group):
+    """How often the loop looks, and how long it waits."""
+
+    tick: Annotated[Pause, Field(description="between two looks at the need")] = 10.0
+    plan: Annotated[Pause, Field(description="longest time between two plans")] = 300.0
+    history: Annotated[History, Field(description="how far back forecasts learn")] = 864000.0
+    lead: Annotated[Pause, Field(description="from decided to ready, until it has been measured")] = 90.0
+    quiet: Annotated[Pause, Field(description="how long evidence for a removal must have held")] = 600.0
+    dwell: Annotated[Pause, Field(description="a workload keeps its replicas this long after a change")] = (
+        600.0
+    )
+    shape_dwell: Annotated[Pause, Field(description="a workload keeps its shapes this long")] = 3600.0
+
+
+class HttpSettings(_Group):
+    """Where /metrics, /healthz and /readyz are served."""
+
+    address: Annotated[str, Field(description="address to listen on")] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535, description="0 takes a free one")] = 8080
+
+
+class Settings(_Group):
+    """The operator's file."""
+
+    version: Annotated[Literal["v1"], Field(description="version of this format")]
+    metrics: Annotated[FileMetrics | EmbeddedMetrics, Field(discriminator="source")]
+    cluster: Annotated[NoCluster | EmbeddedCluster, Field(discriminator="kind")] = NoCluster()
+    acting: Annotated[bool, Field(description="false: decide and say, write nothing")] = False
+    loop: LoopSettings = LoopSettings()
+    http: HttpSettings = HttpSettings()
+    workloads: Annotated[tuple[WorkloadSettings, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Settings:
+        names = [(w.namespace, w.name) for w in self.workloads]
+        doubled = sorted({f"{ns}/{name}" for ns, name in names if names.count((ns, name)) > 1})
+        if doubled:
+            raise ValueError(f"workload {doubled[0]} is described twice")
+        if self.metrics.source == "embedded" and self.cluster.kind != "embedded":
+            raise ValueError(
+                "metrics.source embedded needs cluster.kind embedded: the simulated engines run there"
+            )
+        return self
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of the operator's file."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Settings.model_json_schema()}
