@@ -1,0 +1,147 @@
+"""The kubelet's part in the embedded world: pods that are bound to a node prepare, start, serve and end."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from functools import partial
+from typing import Protocol
+
+from actuator.objects.slices import SliceReader
+from fleet.shape import WHOLE, Shape
+from simulator.api import CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, timestamp
+from simulator.claims import allocated
+from simulator.clock import Clock
+from simulator.delays import Delays, crowding
+from simulator.errors import NotModelledError
+from simulator.pods import claim_names, is_leaving, with_condition
+from simulator.workqueue import WorkQueue
+
+# Namespace, name and uid: a name may be used again.
+_Key = tuple[str, str, str]
+
+
+class Containers(Protocol):
+    """The engines inside the pods. A pod that is Ready serves; one that was told to end takes nothing new."""
+
+    def start(self, pod: Json, shape: Shape) -> None:
+        """Begin to load on this shape; called when the container starts."""
+        ...
+
+    def load_s(self, pod: Json) -> float:
+        """Return seconds from start to serving, if nothing else starts on the node."""
+        ...
+
+    def drain_s(self, pod: Json) -> float:
+        """Return seconds until the last request that the pod serves now is done."""
+        ...
+
+    def stop(self, pod: Json) -> None:
+        """End; whatever is still being served is lost."""
+        ...
+
+
+class _Stage(Enum):
+    PREPARING = auto()
+    LOADING = auto()
+    SERVING = auto()
+    ENDING = auto()
+
+
+class NodeAgent:
+    """Runs the pods of one node, which it registers.
+
+    A pod that is told to end drains for as long as its requests take, at most its grace period.
+    """
+
+    def __init__(self, api: Api, clock: Clock, node: str, containers: Containers, delays: Delays) -> None:
+        self._api = api
+        self._clock = clock
+        self._node = node
+        self._containers = containers
+        self._delays = delays
+        self._slices = SliceReader()
+        self._stages: dict[_Key, _Stage] = {}
+        self._running: set[_Key] = set()
+        self._statuses: WorkQueue[_Key] = WorkQueue(clock, self._write_status)
+        if api.get(NODE, None, node) is None:
+            api.replace_status(_ready(api.create(_node(node)), clock.now_s))
+        api.watch(POD, self._on_pod)
+
+    def _on_pod(self, event: Event) -> None:
+        pod = event.body
+        if pod["spec"].get("nodeName") != self._node:
+            return
+        key = _key_of(pod)
+        stage = self._stages.get(key)
+        if event.change is Change.DELETED:
+            self._stages.pop(key, None)
+            self._stop(key, pod)
+        elif is_leaving(pod) and stage is not _Stage.ENDING:
+            self._stages[key] = _Stage.ENDING
+            grace_s = pod["metadata"]["deletionGracePeriodSeconds"]
+            drain_s = min(self._containers.drain_s(pod), grace_s) if key in self._running else 0.0
+            self._clock.after(drain_s, partial(self._end, key, pod))
+        elif stage is None:
+            self._stages[key] = _Stage.PREPARING
+            wait_s = self._delays.prepare_s(pod) + self._delays.image_s(pod)
+            self._clock.after(wait_s, partial(self._start, key, pod))
+
+    def _start(self, key: _Key, pod: Json) -> None:
+        if self._stages.get(key) is not _Stage.PREPARING:
+            return
+        starting = sum(stage is _Stage.LOADING for stage in self._stages.values())
+        self._stages[key] = _Stage.LOADING
+        self._running.add(key)
+        self._containers.start(pod, self._shape(pod))
+        self._clock.after(self._containers.load_s(pod) * crowding(starting), partial(self._serve, key))
+        self._statuses.add(key)
+
+    def _serve(self, key: _Key) -> None:
+        if self._stages.get(key) is _Stage.LOADING:
+            self._stages[key] = _Stage.SERVING
+            self._statuses.add(key)
+
+    def _end(self, key: _Key, pod: Json) -> None:
+        if self._stages.get(key) is _Stage.ENDING:
+            self._stop(key, pod)
+            self._api.delete(POD, key[0], key[1], grace_s=0)
+
+    def _stop(self, key: _Key, pod: Json) -> None:
+        if key in self._running:
+            self._running.remove(key)
+            self._containers.stop(pod)
+
+    def _write_status(self, key: _Key) -> None:
+        pod, stage = self._api.get(POD, key[0], key[1]), self._stages.get(key)
+        if pod is None or stage not in (_Stage.LOADING, _Stage.SERVING):
+            return
+        at_s = self._clock.now_s
+        status = {"startTime": timestamp(at_s), **pod["status"], "phase": "Running"}
+        for condition in ("ContainersReady", "Ready"):
+            status = with_condition(status, condition, is_true=stage is _Stage.SERVING, at_s=at_s)
+        self._api.replace_status({**pod, "status": status})
+
+    def _shape(self, pod: Json) -> Shape:
+        """Return what a pod was given, read back from its claim and the node's slices."""
+        (claim_name,) = claim_names(pod).values()
+        claim = self._api.get(CLAIM, pod["metadata"]["namespace"], claim_name or "")
+        slices = [body for body in self._api.list(SLICE) if body["spec"].get("nodeName") == self._node]
+        inventory = self._slices.read(slices)
+        devices = [inventory.devices().get(each) for each in allocated(claim or {})]
+        if len(devices) != 1 or devices[0] is None:
+            raise NotModelledError(f"a container on a device that node {self._node} does not have")
+        board = inventory.gpu_by_uuid()[devices[0].gpu].board
+        return Shape(board.id, devices[0].profile or WHOLE)
+
+
+def _key_of(pod: Json) -> _Key:
+    metadata = pod["metadata"]
+    return metadata["namespace"], metadata["name"], metadata["uid"]
+
+
+def _node(name: str) -> Json:
+    return {"apiVersion": NODE.api_version, "kind": NODE.name, "metadata": {"name": name}, "spec": {}}
+
+
+def _ready(node: Json, at_s: float) -> Json:
+    return {**node, "status": with_condition({}, "Ready", is_true=True, at_s=at_s, reason="KubeletReady")}

@@ -1,0 +1,49 @@
+"""What agents read from pods, and the conditions that they write on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simulator.api import Json, timestamp
+
+
+def condition(body: Json, name: str) -> Json | None:
+    """Return a condition of an object's status, `None` if nobody wrote it."""
+    conditions = body.get("status", {}).get("conditions", ())
+    return next((c for c in conditions if c["type"] == name), None)
+
+
+def is_ready(pod: Json) -> bool:
+    """Return whether a pod says that it serves."""
+    ready = condition(pod, "Ready")
+    return ready is not None and ready["status"] == "True"
+
+
+def is_leaving(pod: Json) -> bool:
+    """Return whether a pod was told to end."""
+    return "deletionTimestamp" in pod["metadata"]
+
+
+def claim_names(pod: Json) -> Mapping[str, str | None]:
+    """Return the ResourceClaim by the name that the pod gives it; `None` while it is still to be made."""
+    made = {
+        entry["name"]: entry["resourceClaimName"] for entry in pod["status"].get("resourceClaimStatuses", ())
+    }
+    return {
+        entry["name"]: entry.get("resourceClaimName") or made.get(entry["name"])
+        for entry in pod["spec"].get("resourceClaims", ())
+    }
+
+
+def with_condition(
+    status: Mapping[str, Any], name: str, *, is_true: bool, at_s: float, reason: str = "", message: str = ""
+) -> Json:
+    """Return a status with one condition set; its transition time moves only when its value does."""
+    others = [c for c in status.get("conditions", ()) if c["type"] != name]
+    old = next((c for c in status.get("conditions", ()) if c["type"] == name), None)
+    new = {"type": name, "status": str(is_true), "lastTransitionTime": timestamp(at_s)}
+    if old is not None and old["status"] == new["status"]:
+        new["lastTransitionTime"] = old["lastTransitionTime"]
+    new |= {key: text for key, text in (("reason", reason), ("message", message)) if text}
+    return {**status, "conditions": [*others, new]}

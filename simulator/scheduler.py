@@ -1,0 +1,152 @@
+"""kube-scheduler's part in the embedded world: it gives each pod with a claim a device and its node."""
+
+from __future__ import annotations
+
+from actuator.mechanisms.dra import DRIVER, Ask, ask_of
+from actuator.objects.slices import SliceReader
+from fleet.devices import Device, first_fit, ledger_of
+from fleet.errors import RefusedError
+from simulator.api import BINDING, CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, timestamp
+from simulator.claims import DELETE_PROTECTION, allocated
+from simulator.clock import Clock
+from simulator.delays import Delays
+from simulator.errors import NotModelledError
+from simulator.pods import claim_names, is_leaving, with_condition
+from simulator.workqueue import WorkQueue
+
+_UNMODELLED = ("affinity", "nodeSelector", "schedulingGates", "topologySpreadConstraints")
+
+_Name = tuple[str, str]
+
+
+class Scheduler:
+    """Binds pods that name this scheduler, each some time after it could be; retries when room may be free.
+
+    Devices are taken by first fit over pools and devices in published order (`fleet.devices.first_fit`). The
+    real scheduler spreads pods over nodes first; inside a node it does exactly this. A pod that does
+    not fit stays Pending and says so.
+    """
+
+    def __init__(self, api: Api, clock: Clock, delays: Delays, name: str = "default-scheduler") -> None:
+        self._api = api
+        self._clock = clock
+        self._delays = delays
+        self._name = name
+        self._slices = SliceReader()
+        self._queue: WorkQueue[_Name] = WorkQueue(clock, self._schedule)
+        self._unschedulable: dict[_Name, Json] = {}
+        api.watch(POD, self._on_pod)
+        api.watch(CLAIM, self._on_claim)
+        api.watch(SLICE, lambda _: self._retry())
+        api.watch(NODE, lambda _: self._retry())
+
+    def _on_pod(self, event: Event) -> None:
+        pod = event.body
+        name = pod["metadata"]["namespace"], pod["metadata"]["name"]
+        if event.change is Change.DELETED:
+            self._unschedulable.pop(name, None)
+        elif self._is_mine(pod) and name not in self._unschedulable and None not in claim_names(pod).values():
+            self._queue.add(name, self._delays.schedule_s(pod))
+
+    def _on_claim(self, event: Event) -> None:
+        if event.change is Change.DELETED or not allocated(event.body):
+            self._retry()
+
+    def _retry(self) -> None:
+        for name, pod in self._unschedulable.items():
+            self._queue.add(name, self._delays.schedule_s(pod))
+        self._unschedulable.clear()
+
+    def _is_mine(self, pod: Json) -> bool:
+        spec = pod["spec"]
+        named = spec.get("schedulerName", "default-scheduler")
+        return bool(named == self._name and not spec.get("nodeName") and not is_leaving(pod))
+
+    def _schedule(self, name: _Name) -> None:
+        pod = self._api.get(POD, *name)
+        if pod is None or not self._is_mine(pod):
+            return
+        claim = self._claim(pod)
+        device = self._device(claim) if claim else None
+        if claim is None or device is None:
+            self._unschedulable[name] = pod
+            self._explain(pod, "cannot allocate all claims" if claim else "waiting for its ResourceClaim")
+        else:
+            self._allocate(claim, device, pod)
+            self._api.create(_binding(pod, device.node))
+
+    def _claim(self, pod: Json) -> Json | None:
+        """Return the pod's claim, `None` while there is none that can be used."""
+        names = [name for name in claim_names(pod).values() if name is not None]
+        wishes = [field for field in _UNMODELLED if pod["spec"].get(field)]
+        if len(names) != 1 or wishes:
+            raise NotModelledError(f"scheduling a pod with {len(names)} claims and {wishes or 'no wishes'}")
+        claim = self._api.get(CLAIM, pod["metadata"]["namespace"], names[0])
+        return None if claim is None or is_leaving(claim) else claim
+
+    def _device(self, claim: Json) -> Device | None:
+        """Return what the claim has or would get; a device that is no longer published holds nothing."""
+        inventory = self._slices.read(self._api.list(SLICE))
+        devices = inventory.devices()
+        if held := allocated(claim):
+            return devices.get(held[0])
+        nodes = {node["metadata"]["name"] for node in self._api.list(NODE) if not _is_cordoned(node)}
+        taken = {device_id for other in self._api.list(CLAIM) for device_id in allocated(other)}
+        ledger = ledger_of(inventory.pools, [devices[each] for each in taken if each in devices])
+        pools = [pool for pool in inventory.pools if pool.node in nodes]
+        return first_fit(pools, ledger, _ask(claim).request)
+
+    def _allocate(self, claim: Json, device: Device, pod: Json) -> None:
+        """Allocate the claim, if it is not, and reserve it for the pod; the finalizer comes first."""
+        finalizers = claim["metadata"].get("finalizers", [])
+        if DELETE_PROTECTION not in finalizers:
+            metadata = {**claim["metadata"], "finalizers": [*finalizers, DELETE_PROTECTION]}
+            claim = self._api.replace({**claim, "metadata": metadata})
+        status = claim.get("status", {})
+        allocation = status.get("allocation") or _allocation(_ask(claim), device, self._clock.now_s)
+        user = {"resource": POD.plural, "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+        status = {**status, "allocation": allocation, "reservedFor": [*status.get("reservedFor", ()), user]}
+        self._api.replace_status({**claim, "status": status})
+
+    def _explain(self, pod: Json, why: str) -> None:
+        nodes = len(self._api.list(NODE))
+        status = with_condition(
+            pod["status"],
+            "PodScheduled",
+            is_true=False,
+            at_s=self._clock.now_s,
+            reason="Unschedulable",
+            message=f"0/{nodes} nodes are available: {nodes} {why}.",
+        )
+        self._api.replace_status({**pod, "status": status})
+
+
+def _ask(claim: Json) -> Ask:
+    try:
+        return ask_of(claim["spec"])
+    except RefusedError as error:
+        raise NotModelledError(f"claim {claim['metadata']['name']}: {error}") from error
+
+
+def _is_cordoned(node: Json) -> bool:
+    return bool(node.get("spec", {}).get("unschedulable"))
+
+
+def _allocation(ask: Ask, device: Device, at_s: float) -> Json:
+    here = {"key": "metadata.name", "operator": "In", "values": [device.node]}
+    result = {"request": ask.name, "driver": DRIVER, "pool": device.pool, "device": device.name}
+    return {
+        "allocationTimestamp": timestamp(at_s),
+        "devices": {"results": [result]},
+        "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [here]}]},
+    }
+
+
+def _binding(pod: Json, node: str) -> Json:
+    metadata = pod["metadata"]
+    return {
+        "apiVersion": BINDING.api_version,
+        "kind": BINDING.name,
+        "metadata": {"namespace": metadata["namespace"], "name": metadata["name"], "uid": metadata["uid"]},
+        "target": {"apiVersion": NODE.api_version, "kind": NODE.name, "name": node},
+    }
