@@ -1,11 +1,37 @@
-"""The command line: ``foreslice``."""
+"""The command line: ``foreslice``.
 
+Exit codes: 0 done; 1 a bug in foreslice; 2 what was given cannot be used; 3 a source did not
+answer; 130 stopped by the keyboard.
+"""
+
+import sys
+from enum import StrEnum
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-app = typer.Typer(name="foreslice", no_args_is_help=True, add_completion=False)
+from fleet.errors import InputError, UnavailableError
+
+EXIT_BUG, EXIT_INPUT, EXIT_UNAVAILABLE, EXIT_STOPPED = 1, 2, 3, 130
+
+app = typer.Typer(
+    name="foreslice", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+)
+config = typer.Typer(no_args_is_help=True, help="Check settings, or print their schema.")
+app.add_typer(config, name="config")
+
+
+class Output(StrEnum):
+    """Forms of output."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+ConfigFile = Annotated[Path, typer.Option("--config", "-c", help="Settings file.", show_default=False)]
+OutputForm = Annotated[Output, typer.Option("--output", "-o", help="Form of what is printed.")]
 
 
 def _print_version(asked: bool) -> None:
@@ -26,6 +52,80 @@ def _root(
     """Size the GPU slices of an inference fleet ahead of its traffic."""
 
 
+@app.command()
+def run(
+    config_file: ConfigFile,
+    once: Annotated[bool, typer.Option("--once", help="One tick, then print what it saw and leave.")] = False,
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Turn the loop: observe, forecast, decide and, where settings allow it, act."""
+    from foreslice.run import run_forever, run_once
+
+    if once:
+        run_once(config_file, as_json=output is Output.JSON)
+    else:
+        run_forever(config_file, as_json=output is Output.JSON)
+
+
+@app.command()
+def demo(
+    seed: Annotated[
+        int, typer.Option(help="Another seed is another day: sizes, arrivals, delays.", min=0)
+    ] = 1,
+    out: Annotated[Path, typer.Option(help="Folder for summary.json and report.html.")] = Path("out/demo"),
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Replay one real day of several tenants on a simulated fleet, against three rivals."""
+    from foreslice.demo import run_demo
+
+    run_demo(seed=seed, out=out, as_json=output is Output.JSON)
+
+
+@config.command()
+def check(
+    path: Annotated[Path, typer.Argument(help="Settings file.", show_default=False)],
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Say whether a settings file can be used, and if not, what is wrong with it where."""
+    from foreslice.settings.check import report
+
+    lines, is_good = report(path, as_json=output is Output.JSON)
+    typer.echo(lines, err=not is_good and output is Output.TEXT)
+    if not is_good:
+        raise typer.Exit(EXIT_INPUT)
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON schema of the settings file."""
+    from foreslice.settings.schema import json_schema_text
+
+    typer.echo(json_schema_text(), nl=False)
+
+
 def main() -> None:
-    """Run the command that the arguments name."""
-    app()
+    """Run the command that the arguments name; every error is one clear line and an exit code."""
+    try:
+        app()
+    except InputError as error:
+        _leave(str(error), EXIT_INPUT)
+    except UnavailableError as error:
+        _leave(str(error), EXIT_UNAVAILABLE)
+    except KeyboardInterrupt:
+        _leave("stopped", EXIT_STOPPED)
+    except Exception as error:  # noqa: BLE001 -- the last edge: a user never meets a traceback
+        _leave(f"bug in foreslice: {_where(error)}: {type(error).__name__}: {error}", EXIT_BUG)
+
+
+def _where(error: Exception) -> str:
+    """Return the innermost file and line of an error."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace is not None else "?"
+
+
+def _leave(message: str, code: int) -> None:
+    for line in message.splitlines():
+        typer.echo(f"foreslice: {line}", err=True)
+    sys.exit(code)

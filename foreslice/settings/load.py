@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 import yaml
@@ -10,7 +11,16 @@ from pydantic import ValidationError
 
 from fleet.errors import InputError
 from fleet.workload import LatencyTarget, Limits, Mode, Slo, Workload, WorkloadKey
-from foreslice.settings.schema import FirstTokenTarget, InterTokenTarget, Settings, WorkloadSettings
+from foreslice.settings.schema import (
+    FirstTokenTarget,
+    InterTokenTarget,
+    Settings,
+    WorkloadSettings,
+    known_keys,
+)
+
+_TAGS = {"file", "embedded", "none"}
+"""What pydantic puts into a path to say which of several forms it tried; not keys of the file."""
 
 
 def load(path: Path) -> Settings:
@@ -92,12 +102,24 @@ def _read(path: Path) -> str:
 
 def _line(path: Path, root: yaml.Node | None, finding: object) -> str:
     assert isinstance(finding, dict)  # noqa: S101 -- pydantic's ErrorDetails
-    keys = [key for key in finding["loc"] if key not in {"file", "embedded", "none"}]
-    message = finding["msg"].removeprefix("Value error, ")
+    keys = [key for key in finding["loc"] if key not in _TAGS]
+    message = _message(finding["type"], finding["msg"], keys)
     value = finding["input"]
     said = f" (is {value!r})" if isinstance(value, str | int | float | bool) else ""
     key_path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).lstrip(".")
     return f"{path}:{_line_number(root, keys)}: {key_path or 'whole file'}: {message}{said}"
+
+
+def _message(kind: str, message: str, keys: Sequence[str | int]) -> str:
+    """Return pydantic's message in the words of someone who edits a file."""
+    if kind == "extra_forbidden":
+        near = get_close_matches(str(keys[-1]), known_keys(), n=1)
+        return f"unknown key, did you mean {near[0]}?" if near else "unknown key"
+    if kind == "missing":
+        return "is missing"
+    if kind == "too_short":
+        return "must not be empty"
+    return message.removeprefix("Value error, ")
 
 
 def _line_number(root: yaml.Node | None, keys: Sequence[str | int]) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -13,6 +14,9 @@ from foreslice.settings.durations import FirstToken, History, InterToken, Pause
 
 ModeName = Literal["off", "forecast-only", "advise", "scale-up-only", "full"]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
+
+
+BoardId = Literal["a30-24gb", "a100-40gb", "a100-80gb", "h100-80gb"]
 
 
 class _Group(BaseModel):
@@ -118,6 +122,7 @@ class NoCluster(_Group):
     """No cluster: observe, forecast and report."""
 
     kind: Literal["none"] = "none"
+    board: Annotated[BoardId, Field(description="card that work is reckoned in")] = "h100-80gb"
 
 
 class EmbeddedCluster(_Group):
@@ -173,6 +178,13 @@ class Settings(_Group):
         return self
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of the operator's file."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Settings.model_json_schema()}
+def json_schema_text() -> str:
+    """Return the JSON schema of the operator's file, the text of `config/schema.json`."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Settings.model_json_schema()}
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def known_keys() -> list[str]:
+    """Return every key that a settings file may have, anywhere."""
+    definitions = Settings.model_json_schema()["$defs"].values()
+    return sorted({*Settings.model_fields, *(key for d in definitions for key in d.get("properties", {}))})
