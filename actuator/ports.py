@@ -51,7 +51,7 @@ class Cluster(Protocol):
         ...
 
     def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:
-        """Create a copy of the workload's Deployment with zero replicas of this shape; existing = no change."""
+        """Create a copy of the workload's Deployment at zero replicas of this shape; existing = no change."""
         ...
 
     def scale(self, workload: WorkloadKey, variant: str, replicas: int, *, expects: str | None) -> None:
@@ -59,7 +59,7 @@ class Cluster(Protocol):
         ...
 
     def record(self, change: ChangeSet) -> PlanRecord:
-        """Write the plan if it is new and return what the cluster holds; older plans of the target beyond 20 go."""
+        """Write the plan if it is new and return what the cluster holds; of a target 20 plans are kept."""
         ...
 
     def plans(self, workload: WorkloadKey) -> tuple[PlanRecord, ...]:
@@ -70,6 +70,8 @@ class Cluster(Protocol):
         """Mark a step as claimed before its first write, on the plan's version."""
         ...
 
-    def finish_step(self, plan: PlanRecord, index: int, state: StepState, at_s: float, note: str = "") -> PlanRecord:
+    def finish_step(
+        self, plan: PlanRecord, index: int, state: StepState, at_s: float, note: str = ""
+    ) -> PlanRecord:
         """Mark a step as done, failed or superseded."""
         ...

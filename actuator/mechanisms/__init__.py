@@ -1,0 +1,1 @@
+"""How shapes are made real, one way per module."""

@@ -1,0 +1,127 @@
+"""FractionPlans: change sets as custom resources, with how far each step is in `status`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from actuator.manifest import (
+    GROUP,
+    MANAGED_BY,
+    TARGET_LABEL,
+    Json,
+    dns_label,
+    key_of,
+    seconds_of,
+    timestamp_of,
+    version_of,
+)
+from actuator.ports import PlanRecord, StepRecord
+from fleet.change import ChangeSet, Step, StepState, Verb
+from fleet.errors import RefusedError
+from fleet.shape import Configuration, Shape
+from fleet.workload import WorkloadKey
+
+API_VERSION = f"{GROUP}/v1alpha1"
+KIND = "FractionPlan"
+
+MAX_BYTES = 64 * 1024
+"""Largest plan that is written; etcd takes 1.5 MiB, a watch of many plans should stay small."""
+
+KEPT_PER_TARGET = 20
+
+
+def target_labels(target: WorkloadKey) -> Json:
+    """Return the labels by which the plans of a workload are listed in its namespace."""
+    return {**MANAGED_BY, TARGET_LABEL: dns_label(target.name)}
+
+
+def plan_of(change: ChangeSet) -> Json:
+    """Return the FractionPlan of a change set, without status; `RefusedError` if it is too large."""
+    body: Json = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {
+            "name": change.name,
+            "namespace": change.target.namespace,
+            "labels": target_labels(change.target),
+        },
+        "spec": {
+            "target": {"apiVersion": "apps/v1", "kind": "Deployment", "name": change.target.name},
+            "decidedAt": timestamp_of(change.decided_at_s),
+            "start": _counts(change.start),
+            "goal": _counts(change.goal),
+            "steps": [_step(step) for step in change.steps],
+        },
+    }
+    size = len(json.dumps(body).encode())
+    if size > MAX_BYTES:
+        raise RefusedError(f"{KIND} {change.name}: {size} bytes, at most {MAX_BYTES} are written")
+    return body
+
+
+def status_of(steps: Iterable[StepRecord]) -> Json:
+    """Return the `status` that says how far each step is."""
+    return {"steps": [{"state": s.state, "at": timestamp_of(s.at_s), "note": s.note} for s in steps]}
+
+
+def record_of(plan: Json) -> PlanRecord:
+    """Return a FractionPlan as read back; steps without a status are pending since the decision."""
+    spec = plan["spec"]
+    decided_at_s = seconds_of(spec["decidedAt"])
+    change = ChangeSet(
+        target=WorkloadKey(key_of(plan).namespace, spec["target"]["name"]),
+        start=_configuration(spec["start"]),
+        goal=_configuration(spec["goal"]),
+        steps=tuple(_read_step(step) for step in spec["steps"]),
+        decided_at_s=decided_at_s,
+    )
+    status: list[Json] = (plan.get("status") or {}).get("steps") or []
+    steps = tuple(StepRecord(StepState(s["state"]), seconds_of(s["at"]), s.get("note", "")) for s in status)
+    pending = StepRecord(StepState.PENDING, decided_at_s)
+    return PlanRecord(change, steps or (pending,) * len(change.steps), version_of(plan))
+
+
+def newest_first(records: Iterable[PlanRecord]) -> tuple[PlanRecord, ...]:
+    """Return plans by when anything last happened to them, newest first."""
+    return tuple(sorted(records, key=lambda record: (touched_at_s(record), record.change.name), reverse=True))
+
+
+def touched_at_s(record: PlanRecord) -> float:
+    """Return when a plan was decided or, later, last got further; seconds since the epoch."""
+    return max([record.change.decided_at_s, *(step.at_s for step in record.steps)])
+
+
+def to_delete(records: Sequence[PlanRecord], keep: int = KEPT_PER_TARGET) -> tuple[str, ...]:
+    """Return the names of the plans of one target that go, so that the newest `keep` stay."""
+    return tuple(record.change.name for record in newest_first(records)[keep:])
+
+
+def _step(step: Step) -> Json:
+    return {
+        "verb": step.verb,
+        "variant": step.variant,
+        "shape": {"board": step.shape.board, "profile": step.shape.profile},
+        "replicas": step.replicas,
+        **({} if step.expects is None else {"expects": step.expects}),
+        "reason": step.reason,
+    }
+
+
+def _read_step(body: Json) -> Step:
+    return Step(
+        verb=Verb(body["verb"]),
+        variant=body["variant"],
+        shape=Shape(body["shape"]["board"], body["shape"]["profile"]),
+        replicas=body["replicas"],
+        expects=body.get("expects"),
+        reason=body["reason"],
+    )
+
+
+def _counts(configuration: Configuration) -> list[Json]:
+    return [{"board": s.board, "profile": s.profile, "count": n} for s, n in configuration.counts.items()]
+
+
+def _configuration(counts: Iterable[Json]) -> Configuration:
+    return Configuration({Shape(held["board"], held["profile"]): held["count"] for held in counts})

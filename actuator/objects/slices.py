@@ -1,0 +1,224 @@
+"""ResourceSlices of NVIDIA's DRA driver, read into pools, cards and boards.
+
+What the scheduler would not use is not read either: other drivers, older generations of a pool, and
+pools of which not every slice is there (KEP-4381). Attribute, capacity and counter names are those of
+kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{deviceinfo,partitions}.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kubernetes.utils.quantity import parse_quantity
+
+from actuator.manifest import Json, version_of
+from actuator.mechanisms.dra import DRIVER
+from actuator.objects.boards import Card, Offer, known_board, published_board
+from fleet.boards import Board, Engines
+from fleet.cluster import Gpu
+from fleet.devices import Device, DeviceId, Pool
+
+_KINDS = ("gpu", "mig")
+_ENGINES = ("copyEngines", "decoders", "encoders", "jpegEngines", "ofaEngines")
+_SLICE_COUNTER = re.compile(r"memory-slice-(\d+)")
+_SLICE_CAPACITY = re.compile(r"memorySlice(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What the driver publishes.
+
+    Attributes:
+        gpus: Cards, in published order.
+        pools: Complete pools by name, their devices in the order in which the scheduler tries them.
+    """
+
+    gpus: tuple[Gpu, ...]
+    pools: tuple[Pool, ...]
+
+    def devices(self) -> dict[DeviceId, Device]:
+        """Return every device by what an allocation names it by."""
+        return {device.id: device for pool in self.pools for device in pool.devices}
+
+    def gpu_by_uuid(self) -> dict[str, Gpu]:
+        """Return every card by its UUID."""
+        return {gpu.uuid: gpu for gpu in self.gpus}
+
+
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    """One ResourceSlice, parsed: its devices, what each tells of its card, and shared counters."""
+
+    devices: tuple[tuple[Device, Offer], ...]
+    counters: Mapping[tuple[str, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """One complete pool and its cards, with the board of those that are known."""
+
+    pool: Pool
+    cards: tuple[tuple[Card, Board | None], ...]
+
+
+_Stamp = tuple[str, str]
+
+
+class SliceReader:
+    """Reads slices again and again; what did not change since the last time costs a look-up.
+
+    Slices are told apart by name and resourceVersion. What is no longer published is forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._slices: dict[_Stamp, _Slice] = {}
+        self._nodes: dict[tuple[_Stamp, ...], _Node] = {}
+        self._last: tuple[tuple[_Stamp, ...], Inventory] = ((), Inventory((), ()))
+
+    def read(self, slices: Iterable[Json]) -> Inventory:
+        """Return the cards and pools that complete, newest slices publish.
+
+        Complexity: linear in the slices; in the devices only of those that changed.
+        """
+        ours = sorted((body for body in slices if body["spec"]["driver"] == DRIVER), key=_stamp)
+        stamps = tuple(map(_stamp, ours))
+        if self._last[0] != stamps:
+            complete = _complete_pools(ours)
+            self._slices = {
+                _stamp(body): self._slices.get(_stamp(body)) or _parse(body)
+                for bodies in complete
+                for body in bodies
+            }
+            stamped = {tuple(map(_stamp, bodies)): bodies for bodies in complete}
+            self._nodes = {key: self._nodes.get(key) or self._node(bodies) for key, bodies in stamped.items()}
+            self._last = (stamps, _inventory(self._nodes.values()))
+        return self._last[1]
+
+    def _node(self, bodies: Sequence[Json]) -> _Node:
+        parts = [self._slices[_stamp(body)] for body in bodies]
+        spec = bodies[0]["spec"]
+        pool = Pool(
+            name=spec["pool"]["name"],
+            node=spec.get("nodeName", ""),
+            devices=tuple(device for part in parts for device, _ in part.devices),
+            counters=dict(item for part in parts for item in part.counters.items()),
+        )
+        found: defaultdict[str, list[tuple[Device, Offer]]] = defaultdict(list)
+        for part in parts:
+            for device, offer in part.devices:
+                found[device.gpu].append((device, offer))
+        cards = [_card(uuid, devices, pool.counters) for uuid, devices in found.items()]
+        return _Node(pool, tuple((card, known_board(card)) for card in cards))
+
+
+def _inventory(nodes: Iterable[_Node]) -> Inventory:
+    nodes = tuple(nodes)
+    unknown: defaultdict[str, list[Card]] = defaultdict(list)
+    for node in nodes:
+        for card, board in node.cards:
+            if board is None:
+                unknown[card.product].append(card)
+    published = {product: published_board(cards) for product, cards in unknown.items()}
+    gpus = (
+        Gpu(card.uuid, node.pool.node, board or published[card.product])
+        for node in nodes
+        for card, board in node.cards
+    )
+    return Inventory(tuple(gpus), tuple(node.pool for node in nodes))
+
+
+def _card(
+    uuid: str, devices: Sequence[tuple[Device, Offer]], counters: Mapping[tuple[str, str], int]
+) -> Card:
+    sets = {name for device, _ in devices for name, _ in device.draws}
+    sm, memory = (
+        sum(counters.get((name, held), 0) for name in sets) for held in ("multiprocessors", "memory")
+    )
+    return Card(uuid, tuple(offer for _, offer in devices), sm, memory)
+
+
+def _complete_pools(bodies: Iterable[Json]) -> list[list[Json]]:
+    """Return the slices of each pool at its highest generation, by pool name, if all of them are there."""
+    pools: defaultdict[str, list[Json]] = defaultdict(list)
+    for body in bodies:
+        pools[body["spec"]["pool"]["name"]].append(body)
+    newest = [_newest(found) for _, found in sorted(pools.items())]
+    return [found for found in newest if len(found) == found[0]["spec"]["pool"]["resourceSliceCount"]]
+
+
+def _stamp(body: Json) -> tuple[str, str]:
+    return str(body["metadata"]["name"]), version_of(body)
+
+
+def _newest(bodies: Sequence[Json]) -> list[Json]:
+    generation = max(body["spec"]["pool"]["generation"] for body in bodies)
+    return [body for body in bodies if body["spec"]["pool"]["generation"] == generation]
+
+
+def _parse(body: Json) -> _Slice:
+    spec = body["spec"]
+    counters = {
+        (held["name"], name): amount(counter["value"])
+        for held in spec.get("sharedCounters") or []
+        for name, counter in held["counters"].items()
+    }
+    devices = tuple(
+        _device(published, spec.get("nodeName", ""), spec["pool"]["name"])
+        for published in spec.get("devices") or []
+        if _text(published, "type") in _KINDS
+    )
+    return _Slice(devices, counters)
+
+
+@lru_cache(maxsize=4096)
+def amount(quantity: str) -> int:
+    """Return a Kubernetes quantity as a whole number."""
+    return int(parse_quantity(quantity))  # type: ignore[no-untyped-call]  # shipped without types
+
+
+def _indices(pattern: re.Pattern[str], names: Iterable[str]) -> frozenset[int]:
+    return frozenset(int(match[1]) for name in names if (match := pattern.fullmatch(name)))
+
+
+def _text(published: Json, attribute: str) -> str:
+    held: Json = (published.get("attributes") or {}).get(attribute) or {}
+    return str(held.get("string", ""))
+
+
+def _device(published: Json, node: str, pool: str) -> tuple[Device, Offer]:
+    kind = _text(published, "type")
+    profile = _text(published, "profile") if kind == "mig" else None
+    capacity = {name: amount(held["value"]) for name, held in (published.get("capacity") or {}).items()}
+    draws = {
+        (drawn["counterSet"], name): amount(counter["value"])
+        for drawn in published.get("consumesCounters") or []
+        for name, counter in drawn["counters"].items()
+    }
+    covered = _indices(_SLICE_COUNTER, (name for (_, name), drawn in draws.items() if drawn)) or _indices(
+        _SLICE_CAPACITY, (name for name, held in capacity.items() if held)
+    )
+    device = Device(
+        node=node,
+        pool=pool,
+        name=published["name"],
+        kind=kind,
+        gpu=_text(published, "uuid" if kind == "gpu" else "parentUUID"),
+        profile=profile,
+        draws=draws,
+        memory_slices=covered,
+        product=_text(published, "productName"),
+    )
+    offer = Offer(
+        profile=profile,
+        memory_slices=covered,
+        memory=capacity.get("memory", 0),
+        sm=capacity.get("multiprocessors", 0),
+        engines=Engines(*(capacity.get(name, 0) for name in _ENGINES)),
+        product=device.product,
+        architecture=_text(published, "architecture"),
+    )
+    return device, offer

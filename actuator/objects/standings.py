@@ -1,0 +1,141 @@
+"""How a workload stands: its Deployments, their pods, and what the scheduler allocated to each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from actuator.manifest import VARIANT_LABEL, Json, key_of, labels_of, seconds_of, selects, version_of
+from actuator.mechanisms.dra import DRIVER, shape_asked
+from actuator.objects.slices import Inventory
+from actuator.objects.variants import gpu_claim, is_variant_of
+from fleet.cluster import Replica, Standing, Variant
+from fleet.devices import Device, DeviceId
+from fleet.errors import RefusedError
+from fleet.shape import Shape
+from fleet.workload import WorkloadKey
+
+ByNamespace = Mapping[str, Sequence[Json]]
+
+
+def allocated_ids(claim: Json) -> list[DeviceId]:
+    """Return the devices of NVIDIA's driver that are allocated to a claim; admin access takes nothing."""
+    allocation: Json = (claim.get("status") or {}).get("allocation") or {}
+    results: list[Json] = (allocation.get("devices") or {}).get("results") or []
+    return [(r["pool"], r["device"]) for r in results if r["driver"] == DRIVER and not r.get("adminAccess")]
+
+
+def allocated(claims: Iterable[Json], inventory: Inventory) -> tuple[Device, ...]:
+    """Return every published device that a claim holds, ours or foreign, each once."""
+    devices = inventory.devices()
+    held = dict.fromkeys(device_id for claim in claims for device_id in allocated_ids(claim))
+    return tuple(devices[device_id] for device_id in held if device_id in devices)
+
+
+class Observer:
+    """Reads workloads from one consistent set of objects, indexed once."""
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        deployments: Iterable[Json],
+        templates: Iterable[Json],
+        pods: Iterable[Json],
+        claims: Iterable[Json],
+    ) -> None:
+        self._boards = sorted({gpu.board for gpu in inventory.gpus}, key=lambda board: board.id)
+        self._devices = inventory.devices()
+        self._gpus = inventory.gpu_by_uuid()
+        self._deployments = _by_namespace(deployments)
+        self._pods = _by_namespace(pods)
+        self._templates = {
+            namespace: {str(body["metadata"]["name"]): body for body in bodies}
+            for namespace, bodies in _by_namespace(templates).items()
+        }
+        self._claims = {key_of(body): body for body in claims}
+
+    def standing(self, key: WorkloadKey) -> Standing | None:
+        """Return how a workload stands, `None` if it has no Deployment.
+
+        Raises:
+            RefusedError: It is there but cannot be handled, with the reason.
+        """
+        deployments = self._deployments.get(key.namespace, ())
+        base = next((body for body in deployments if body["metadata"]["name"] == key.name), None)
+        if base is None:
+            return None
+        copies = sorted((body for body in deployments if is_variant_of(body, base)), key=key_of)
+        named = {labels_of(body)[VARIANT_LABEL]: body for body in copies}
+        pods: dict[str, list[Json]] = {mark: [] for mark in ("", *named)}
+        for pod in self._pods.get(key.namespace, ()):
+            if not _is_over(pod):
+                mark = labels_of(pod).get(VARIANT_LABEL, "")
+                pods[mark if mark in named else ""].append(pod)
+        variants = [self._variant(base, pods[""], is_base=True)]
+        variants += [self._variant(body, pods[mark], is_base=False) for mark, body in named.items()]
+        return Standing(key, tuple(variants))
+
+    def _variant(self, deployment: Json, pods: Iterable[Json], *, is_base: bool) -> Variant:
+        meta = deployment["metadata"]
+        templates = self._templates.get(meta["namespace"], {})
+        claim, ask = gpu_claim(deployment, templates)
+        try:
+            shape = shape_asked(ask.request, self._boards)
+        except RefusedError as error:
+            raise RefusedError(f"Deployment {meta['name']}: {error}") from error
+        ours = [pod for pod in pods if selects(deployment["spec"]["selector"], labels_of(pod))]
+        replicas = (self._replica(pod, meta["name"], claim, shape) for pod in sorted(ours, key=key_of))
+        return Variant(
+            name=meta["name"],
+            shape=shape,
+            wanted=deployment["spec"].get("replicas", 1),
+            version=version_of(deployment),
+            is_base=is_base,
+            replicas=tuple(replicas),
+        )
+
+    def _replica(self, pod: Json, variant: str, claim: str, asked: Shape) -> Replica:
+        device = self._device(pod, claim)
+        runs_on = asked if device is None else self._shape(device)
+        return Replica(
+            pod=pod["metadata"]["name"],
+            variant=variant,
+            shape=runs_on or asked,
+            device=device,
+            is_ready=_is_ready(pod) and runs_on == asked and device is not None,
+            is_leaving="deletionTimestamp" in pod["metadata"],
+            created_at_s=seconds_of(pod["metadata"]["creationTimestamp"]),
+        )
+
+    def _device(self, pod: Json, claim: str) -> Device | None:
+        """Return what the scheduler allocated; a device that nobody publishes (any more) has no card."""
+        statuses: list[Json] = (pod.get("status") or {}).get("resourceClaimStatuses") or []
+        name = next((status.get("resourceClaimName") for status in statuses if status["name"] == claim), None)
+        body = self._claims.get(WorkloadKey(pod["metadata"]["namespace"], name or ""))
+        held = allocated_ids(body) if body is not None else []
+        if not held:
+            return None
+        pool, device = held[0]
+        return self._devices.get(held[0], Device("", pool, device, "", "", None, {}))
+
+    def _shape(self, device: Device) -> Shape | None:
+        gpu = self._gpus.get(device.gpu)
+        if gpu is None:
+            return None
+        return Shape(gpu.board.id) if device.profile is None else Shape(gpu.board.id, device.profile)
+
+
+def _is_over(pod: Json) -> bool:
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+
+
+def _is_ready(pod: Json) -> bool:
+    conditions: list[Json] = (pod.get("status") or {}).get("conditions") or []
+    return any((c["type"], c["status"]) == ("Ready", "True") for c in conditions)
+
+
+def _by_namespace(bodies: Iterable[Json]) -> dict[str, list[Json]]:
+    found: defaultdict[str, list[Json]] = defaultdict(list)
+    for body in bodies:
+        found[key_of(body).namespace].append(body)
+    return found

@@ -1,0 +1,124 @@
+"""Variants: copies of a user's Deployment, alike but for the shape that each replica asks for.
+
+A variant's pods carry all labels of the base's pods, so that Services and PodDisruptionBudgets select
+them, and one label more. It is owned by the base: it goes when the base goes, and never with a plan.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+
+from actuator.manifest import GROUP, MANAGED_BY, VARIANT_LABEL, Json, digest_of, dns_label, labels_of
+from actuator.mechanisms.dra import Ask, ask_of, asks_gpu, claim_template
+from fleet.boards import Board
+from fleet.errors import RefusedError
+from fleet.shape import Shape
+
+BASE_HASH = f"{GROUP}/base-template-hash"
+"""Annotation of a variant: which pod template of the base it copies."""
+
+
+def variant_name(base: str, home: Shape, shape: Shape) -> str:
+    """Return the name of the copy of Deployment `base` whose replicas run on `shape`.
+
+    The board is named only where it is another than that of the base's own shape, `home`.
+    """
+    board = "" if shape.board == home.board else f"{shape.board}-"
+    return dns_label(f"{base}-{board}{shape.profile}")
+
+
+def gpu_claim(deployment: Json, templates: Mapping[str, Json]) -> tuple[str, Ask]:
+    """Return the name of the pod claim that asks for a GPU, and what it asks for.
+
+    Args:
+        deployment: Any object; other kinds than Deployment are refused.
+        templates: ResourceClaimTemplates of its namespace by name.
+
+    Raises:
+        RefusedError: It is no Deployment, or not exactly one claim made from a template asks for a GPU.
+    """
+    where = f"{deployment['kind']} {deployment['metadata']['name']}"
+    if deployment["kind"] != "Deployment":
+        raise RefusedError(f"{where}: only Deployments can have variants")
+    found: list[tuple[str, Json]] = []
+    for claim in deployment["spec"]["template"]["spec"].get("resourceClaims") or []:
+        template = templates.get(claim.get("resourceClaimTemplateName", ""))
+        if template is not None and asks_gpu(template["spec"]["spec"]):
+            found.append((claim["name"], template["spec"]["spec"]))
+    if len(found) != 1:
+        raise RefusedError(f"{where}: one claim template must ask for a GPU, {len(found) or 'none'} does")
+    name, spec = found[0]
+    try:
+        return name, ask_of(spec)
+    except RefusedError as error:
+        raise RefusedError(f"{where}: {error}") from error
+
+
+def variant_objects(
+    base: Json, templates: Mapping[str, Json], name: str, shape: Shape, boards: Sequence[Board]
+) -> tuple[Json, Json]:
+    """Return the ResourceClaimTemplate and the Deployment, at zero replicas, that make a variant.
+
+    Create them in this order, and take "already exists" for done.
+
+    Raises:
+        RefusedError: The base cannot be copied, or no board of the fleet has the shape.
+    """
+    claim, ask = gpu_claim(base, templates)
+    board = next((board for board in boards if board.id == shape.board), None)
+    if board is None:
+        raise RefusedError(f"Deployment {base['metadata']['name']}: no card of the fleet is a {shape.board}")
+    template = claim_template(base["metadata"]["namespace"], board, shape, ask)
+    return template, _copy(base, name, claim, template["metadata"]["name"])
+
+
+def base_hash(base: Json) -> str:
+    """Return a hash of the pod template that variants copy."""
+    return digest_of(base["spec"]["template"])
+
+
+def _copy(base: Json, name: str, claim: str, template: str) -> Json:
+    meta = base["metadata"]
+    spec = copy.deepcopy({key: value for key, value in base["spec"].items() if key != "replicas"})
+    mark = {VARIANT_LABEL: name}
+    pods = spec["template"]
+    pods["metadata"] = {**pods.get("metadata", {}), "labels": {**labels_of(pods), **mark}}
+    spec["selector"] = {
+        **spec["selector"],
+        "matchLabels": {**(spec["selector"].get("matchLabels") or {}), **mark},
+    }
+    pods["spec"]["resourceClaims"] = [
+        {"name": claim, "resourceClaimTemplateName": template} if held["name"] == claim else held
+        for held in pods["spec"]["resourceClaims"]
+    ]
+    return {
+        **_kind(base),
+        # None of the base's own labels and annotations: a tool that manages the base by them would take
+        # the copy for its own.
+        "metadata": {
+            "name": name,
+            "namespace": meta["namespace"],
+            "labels": {**MANAGED_BY, **mark},
+            "annotations": {BASE_HASH: base_hash(base)},
+            "ownerReferences": [{**_kind(base), "name": meta["name"], "uid": meta["uid"]}],
+        },
+        "spec": {**spec, "replicas": 0},
+    }
+
+
+def _kind(body: Json) -> Json:
+    return {"apiVersion": body["apiVersion"], "kind": body["kind"]}
+
+
+def is_variant_of(deployment: Json, base: Json) -> bool:
+    """Return whether a Deployment is a variant of `base`: owned by it, and marked in label and selector."""
+    mark = labels_of(deployment).get(VARIANT_LABEL)
+    return (
+        mark is not None
+        and (deployment["spec"]["selector"].get("matchLabels") or {}).get(VARIANT_LABEL) == mark
+        and any(
+            (owner["kind"], owner["uid"]) == ("Deployment", base["metadata"]["uid"])
+            for owner in deployment["metadata"].get("ownerReferences") or []
+        )
+    )
