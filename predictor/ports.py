@@ -49,13 +49,13 @@ class DemandHistory:
 
 @dataclass(frozen=True, slots=True)
 class SignalBuckets:
-    """Readings of one workload in consecutive minute buckets, summed over its pods.
+    """Readings of one workload in consecutive minute buckets, over all its pods.
 
     Attributes:
         workload: Whose readings.
         start_s: Start of the first bucket, seconds since the epoch, a multiple of `BUCKET_S`.
-        values: By signal: the increase inside the bucket for counters, the last value for gauges;
-            NaN where nothing was read, never an invented zero.
+        values: By signal: the increase inside the bucket for counters, the last value for gauges, summed
+            over pods (a ratio: the fullest pod's); NaN where nothing was read, never an invented zero.
     """
 
     workload: WorkloadKey
@@ -122,7 +122,7 @@ class WorkSeries:
 
 
 class Forecaster(Protocol):
-    """Peaks ahead of one workload. Quantiles are ordered, finite, never negative, and never use the future."""
+    """Peaks ahead of one workload. Quantiles are ordered, finite, never negative; none uses the future."""
 
     def fit(self, history: WorkSeries) -> Forecaster:
         """Learn from the history and return self."""

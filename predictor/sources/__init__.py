@@ -1,0 +1,1 @@
+"""Where signals are read from, one adapter of `predictor.ports.MetricsSource` each."""
