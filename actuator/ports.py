@@ -73,5 +73,5 @@ class Cluster(Protocol):
     def finish_step(
         self, plan: PlanRecord, index: int, state: StepState, at_s: float, note: str = ""
     ) -> PlanRecord:
-        """Mark a step as done, failed or superseded."""
+        """Mark a step as done, failed or superseded, or as pending again where it was held."""
         ...

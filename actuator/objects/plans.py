@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from actuator.manifest import (
     GROUP,
@@ -29,6 +30,9 @@ MAX_BYTES = 64 * 1024
 """Largest plan that is written; etcd takes 1.5 MiB, a watch of many plans should stay small."""
 
 KEPT_PER_TARGET = 20
+
+OPEN = frozenset({StepState.PENDING, StepState.CLAIMED})
+"""States of a step that is neither done nor given up."""
 
 
 def target_labels(target: WorkloadKey) -> Json:
@@ -80,6 +84,16 @@ def record_of(plan: Json) -> PlanRecord:
     steps = tuple(StepRecord(StepState(s["state"]), seconds_of(s["at"]), s.get("note", "")) for s in status)
     pending = StepRecord(StepState.PENDING, decided_at_s)
     return PlanRecord(change, steps or (pending,) * len(change.steps), version_of(plan))
+
+
+def advanced(record: PlanRecord, index: int, step: StepRecord) -> PlanRecord:
+    """Return a plan with one step further; its version is still the one that the write must find."""
+    return replace(record, steps=(*record.steps[:index], step, *record.steps[index + 1 :]))
+
+
+def is_open(record: PlanRecord) -> bool:
+    """Return whether a plan has steps that are neither done nor given up."""
+    return any(step.state in OPEN for step in record.steps)
 
 
 def newest_first(records: Iterable[PlanRecord]) -> tuple[PlanRecord, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from actuator.manifest import Json
-from actuator.objects.plans import newest_first, record_of
+from actuator.objects.plans import is_open, newest_first, record_of
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import Observer, allocated
 from actuator.ports import PlanRecord
@@ -92,8 +92,3 @@ def with_history(standing: Standing, plans: Sequence[PlanRecord]) -> Standing:
 def _last_done_at_s(plans: Iterable[PlanRecord]) -> float | None:
     done = (step.at_s for record in plans for step in record.steps if step.state is StepState.DONE)
     return max(done, default=None)
-
-
-def is_open(record: PlanRecord) -> bool:
-    """Return whether a plan has steps that are neither done nor given up."""
-    return any(step.state in {StepState.PENDING, StepState.CLAIMED} for step in record.steps)

@@ -1,0 +1,169 @@
+"""Carries out change sets in two lanes: additions at once, moves one by one.
+
+Additions of all workloads come first and wait for nothing but their own limits. Moves are serial per
+workload and bounded in the fleet; what counts as under way is read from the cluster, so nothing is
+lost with the process. An error of one workload stays with that workload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from actuator.gate import Terms, refusal
+from actuator.guards import Halt
+from actuator.objects.plans import is_open
+from actuator.outcome import Outcome, StepResult
+from actuator.ports import Cluster
+from actuator.settle import settlements
+from actuator.stepper import Stepper
+from fleet.change import ChangeSet, Lane, Step, Verb
+from fleet.cluster import Fleet, Standing
+from fleet.errors import ForesliceError
+from fleet.shape import Configuration
+from fleet.workload import WorkloadKey
+
+MOVES_IN_FLIGHT = 4
+"""Workloads that may be losing replicas at the same time, so that a wrong decision reaches few."""
+
+GO_ON = Halt()
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A change set with what it is judged by."""
+
+    change: ChangeSet
+    standing: Standing
+    terms: Terms
+
+    def steps(self, lane: Lane) -> list[Step]:
+        return [step for step in self.change.steps if step.lane is lane]
+
+
+class Executor:
+    """Carries out change sets on a cluster.
+
+    Args:
+        cluster: What is written to.
+        dry_run: Nothing is written; results say what would be.
+        moves_in_flight: Workloads that may be losing replicas at the same time.
+    """
+
+    def __init__(
+        self, cluster: Cluster, *, dry_run: bool = False, moves_in_flight: int = MOVES_IN_FLIGHT
+    ) -> None:
+        self._cluster = cluster
+        self._dry_run = dry_run
+        self._moves_in_flight = moves_in_flight
+        # Goals for which no plan of the workload is left open: a cache, empty after a restart.
+        self._settled: dict[WorkloadKey, Configuration] = {}
+
+    def run(
+        self,
+        changes: Sequence[ChangeSet],
+        terms: Mapping[WorkloadKey, Terms],
+        at_s: float,
+        halt: Halt = GO_ON,
+    ) -> tuple[StepResult, ...]:
+        """Carry out what may be done now, and return what became of every step, additions first.
+
+        Args:
+            changes: What is wanted, most urgent first; those without steps say that a goal is reached.
+            terms: What must hold, by workload; a workload without terms is not touched.
+            at_s: Time of the run, seconds since the epoch.
+            halt: What must stop.
+        """
+        if halt.everything:
+            return _all_held(changes, halt.everything[0])
+        try:
+            fleet = self._cluster.view(tuple(terms))
+        except ForesliceError as error:
+            return _all_held(changes, str(error))
+        tasks = list(_tasks(changes, fleet, terms))
+        stepper = Stepper(self._cluster, at_s)
+        results = [result for task in tasks for result in self._add(task, stepper)]
+        for task in tasks:
+            self._settle(task, at_s)
+        results += self._move(tasks, fleet, stepper, halt)
+        left_out = [change for change in changes if change not in [task.change for task in tasks]]
+        return (*results, *_all_held(left_out, "the workload is not opted in, or gone"))
+
+    def _add(self, task: _Task, stepper: Stepper) -> Iterator[StepResult]:
+        absent: set[str] = set()
+        for step in task.steps(Lane.ADD):
+            why_not = refusal(task.standing, step, task.terms)
+            if step.variant in absent:
+                why_not = f"{step.variant} could not be created"
+            result = self._step(task, step, stepper, why_not)
+            if step.verb is Verb.CREATE_VARIANT and result.outcome in {Outcome.HELD, Outcome.FAILED}:
+                absent.add(step.variant)
+            yield result
+
+    def _move(
+        self, tasks: Sequence[_Task], fleet: Fleet, stepper: Stepper, halt: Halt
+    ) -> Iterator[StepResult]:
+        moving = {standing.key for standing in fleet.standings if is_moving(standing)}
+        for task in tasks:
+            for step in task.steps(Lane.MOVE):
+                why_not = self._must_wait(task, moving, halt) or refusal(task.standing, step, task.terms)
+                result = self._step(task, step, stepper, why_not)
+                if result.outcome is not Outcome.HELD:
+                    moving.add(task.change.target)
+                yield result
+
+    def _must_wait(self, task: _Task, moving: set[WorkloadKey], halt: Halt) -> str | None:
+        if halt.moves:
+            return halt.moves[0]
+        if task.change.target in moving:
+            return "replicas of this workload are still leaving"
+        if len(moving) >= self._moves_in_flight:
+            return f"{len(moving)} workloads are losing replicas, at most {self._moves_in_flight} may"
+        return None
+
+    def _step(self, task: _Task, step: Step, stepper: Stepper, why_not: str | None) -> StepResult:
+        target = task.change.target
+        if why_not is not None:
+            return StepResult(target, step, Outcome.HELD, why_not)
+        if self._dry_run:
+            return StepResult(target, step, Outcome.PROPOSED, step.reason)
+        self._settled.pop(target, None)
+        return stepper.carry_out(task.change, step, task.terms)
+
+    def _settle(self, task: _Task, at_s: float) -> None:
+        """End open steps of kept plans that are done or no longer wanted; on trouble the next run does it."""
+        target, goal = task.change.target, task.change.goal
+        if self._dry_run or not task.terms.mode.may_add or self._settled.get(target) == goal:
+            return
+        left_open = False
+        try:
+            for record in self._cluster.plans(target):
+                kept = record
+                for end in settlements(record, task.change, task.standing):
+                    kept = self._cluster.finish_step(kept, end.index, end.state, at_s, end.note)
+                left_open |= is_open(kept)
+        except ForesliceError:
+            return
+        if not left_open:
+            self._settled[target] = goal
+
+
+def is_moving(standing: Standing) -> bool:
+    """Return whether replicas are leaving, or are about to because fewer are asked for."""
+    return any(
+        any(replica.is_leaving for replica in variant.replicas) or len(variant.replicas) > variant.wanted
+        for variant in standing.variants
+    )
+
+
+def _tasks(changes: Sequence[ChangeSet], fleet: Fleet, terms: Mapping[WorkloadKey, Terms]) -> Iterator[_Task]:
+    for change in changes:
+        standing = fleet.standing(change.target)
+        if standing is not None and change.target in terms:
+            yield _Task(change, standing, terms[change.target])
+
+
+def _all_held(changes: Sequence[ChangeSet], reason: str) -> tuple[StepResult, ...]:
+    return tuple(
+        StepResult(change.target, step, Outcome.HELD, reason) for change in changes for step in change.steps
+    )

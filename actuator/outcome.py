@@ -1,0 +1,36 @@
+"""What became of a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fleet.change import Step
+from fleet.workload import WorkloadKey
+
+
+class Outcome(StrEnum):
+    """What became of a step."""
+
+    DONE = "done"
+    UNCONFIRMED = "written, not yet read back"
+    PROPOSED = "would be written"
+    HELD = "held"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What became of one step in one run, and why.
+
+    Attributes:
+        target: Whose step.
+        step: The step.
+        outcome: What became of it.
+        reason: One line: why it was decided if it was done, else why it was not.
+    """
+
+    target: WorkloadKey
+    step: Step
+    outcome: Outcome
+    reason: str
