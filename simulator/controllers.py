@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from hashlib import blake2b
 
 from simulator.api import CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, POD, Api, Change, Event, Json
-from simulator.claims import DELETE_PROTECTION, POD_CLAIM_NAME
 from simulator.clock import Clock
 from simulator.errors import NotModelledError
-from simulator.pods import claim_names, is_leaving, is_ready
+from simulator.pods import DELETE_PROTECTION, POD_CLAIM_NAME, claim_names, is_leaving, is_ready
 from simulator.workqueue import WorkQueue
 
 POD_TEMPLATE_HASH = "pod-template-hash"

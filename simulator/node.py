@@ -7,9 +7,9 @@ from functools import partial
 from typing import Protocol
 
 from actuator.objects.slices import SliceReader
+from actuator.objects.standings import allocated_ids
 from fleet.shape import WHOLE, Shape
 from simulator.api import CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, timestamp
-from simulator.claims import allocated
 from simulator.clock import Clock
 from simulator.delays import Delays, crowding
 from simulator.errors import NotModelledError
@@ -127,7 +127,7 @@ class NodeAgent:
         claim = self._api.get(CLAIM, pod["metadata"]["namespace"], claim_name or "")
         slices = [body for body in self._api.list(SLICE) if body["spec"].get("nodeName") == self._node]
         inventory = self._slices.read(slices)
-        devices = [inventory.devices().get(each) for each in allocated(claim or {})]
+        devices = [inventory.devices().get(each) for each in allocated_ids(claim or {})]
         if len(devices) != 1 or devices[0] is None:
             raise NotModelledError(f"a container on a device that node {self._node} does not have")
         board = inventory.gpu_by_uuid()[devices[0].gpu].board

@@ -1,4 +1,4 @@
-"""What agents read from pods, and the conditions that they write on them."""
+"""What agents read from pods and their claims, and the conditions that they write."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from simulator.api import Json, timestamp
+
+DELETE_PROTECTION = "resource.kubernetes.io/delete-protection"
+"""Finalizer of a ResourceClaim while it is allocated."""
+
+POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
+"""Annotation of a ResourceClaim made for a pod: the name by which the pod calls it."""
 
 
 def condition(body: Json, name: str) -> Json | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from actuator.mechanisms.dra import DRIVER, Ask, ask_of
 from actuator.objects.slices import SliceReader
+from actuator.objects.standings import allocated, allocated_ids
 from fleet.devices import Device, first_fit, ledger_of
 from fleet.errors import RefusedError
 from simulator.api import BINDING, CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, timestamp
-from simulator.claims import DELETE_PROTECTION, allocated
 from simulator.clock import Clock
 from simulator.delays import Delays
 from simulator.errors import NotModelledError
-from simulator.pods import claim_names, is_leaving, with_condition
+from simulator.pods import DELETE_PROTECTION, claim_names, is_leaving, with_condition
 from simulator.workqueue import WorkQueue
 
 _UNMODELLED = ("affinity", "nodeSelector", "schedulingGates", "topologySpreadConstraints")
@@ -49,7 +49,7 @@ class Scheduler:
             self._queue.add(name, self._delays.schedule_s(pod))
 
     def _on_claim(self, event: Event) -> None:
-        if event.change is Change.DELETED or not allocated(event.body):
+        if event.change is Change.DELETED or not allocated_ids(event.body):
             self._retry()
 
     def _retry(self) -> None:
@@ -87,12 +87,10 @@ class Scheduler:
     def _device(self, claim: Json) -> Device | None:
         """Return what the claim has or would get; a device that is no longer published holds nothing."""
         inventory = self._slices.read(self._api.list(SLICE))
-        devices = inventory.devices()
-        if held := allocated(claim):
-            return devices.get(held[0])
+        if held := allocated_ids(claim):
+            return inventory.devices().get(held[0])
+        ledger = ledger_of(inventory.pools, allocated(self._api.list(CLAIM), inventory))
         nodes = {node["metadata"]["name"] for node in self._api.list(NODE) if not _is_cordoned(node)}
-        taken = {device_id for other in self._api.list(CLAIM) for device_id in allocated(other)}
-        ledger = ledger_of(inventory.pools, [devices[each] for each in taken if each in devices])
         pools = [pool for pool in inventory.pools if pool.node in nodes]
         return first_fit(pools, ledger, _ask(claim).request)
 

@@ -14,6 +14,7 @@ from simulator.api import (
     BINDING,
     CLAIM,
     CLAIM_TEMPLATE,
+    DEPLOYMENT,
     KINDS,
     NODE,
     POD,
@@ -98,6 +99,7 @@ class ObjectStore:
         if key[1:] in self._objects[kind]:
             raise ConflictError(f"{_spoken(key)} exists already")
         stored = {name: part for name, part in body.items() if name != "status" or not kind.has_status}
+        _refuse_invalid(key, body)
         if kind is POD:
             stored["status"] = {"phase": "Pending"}
         stored["metadata"] = {
@@ -124,6 +126,7 @@ class ObjectStore:
             raise NotModelledError(f"a change of owners of {_spoken(key)}")
         if new.get("spec") != old.get("spec"):
             _refuse_immutable(key)
+            _refuse_invalid(key, new)
             metadata["generation"] += 1
         if _is_spent(metadata):
             self._remove(key)
@@ -262,6 +265,17 @@ def _refuse_immutable(key: _Key) -> None:
         raise RefusedError(f"{_spoken(key)} is invalid: spec: field is immutable")
     if key[0] is POD:
         raise NotModelledError(f"a change of the spec of {_spoken(key)}")
+
+
+def _refuse_invalid(key: _Key, body: Json) -> None:
+    """Raise for what callers here may get wrong; this is no schema."""
+    if key[0] is DEPLOYMENT:
+        spec = body["spec"]
+        labels = spec["template"]["metadata"].get("labels", {})
+        if spec.get("replicas", 1) < 0:
+            raise RefusedError(f"{_spoken(key)} is invalid: spec.replicas: must be at least 0")
+        if not spec["selector"].get("matchLabels", {}).items() <= labels.items():
+            raise RefusedError(f"{_spoken(key)} is invalid: spec.template: labels do not match the selector")
 
 
 def _grace_s(kind: Kind, body: Json, asked_s: int | None) -> int:

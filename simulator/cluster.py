@@ -1,0 +1,122 @@
+"""The embedded cluster as the service sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from actuator.manifest import Json, version_of
+from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
+from actuator.objects.slices import SliceReader
+from actuator.objects.snapshot import Snapshot, fleet_of
+from actuator.objects.variants import is_variant_of, variant_objects
+from actuator.ports import PlanRecord, StepRecord
+from fleet.change import ChangeSet, StepState
+from fleet.cluster import Fleet
+from fleet.errors import ConflictError, RefusedError
+from fleet.shape import Shape
+from fleet.workload import WorkloadKey
+from simulator.api import CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, FRACTION_PLAN, POD, SLICE
+from simulator.store import ObjectStore
+
+
+class EmbeddedCluster:
+    """Implements `actuator.ports.Cluster` on the object store, which is read anew only after a change."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+        self._reader = SliceReader()
+        self._seen: tuple[tuple[WorkloadKey, ...], Fleet] | None = None
+
+    def version(self) -> str:
+        """Return a token that changes whenever `view` would."""
+        return str(self._store.version)
+
+    def view(self, workloads: Sequence[WorkloadKey]) -> Fleet:
+        """Return one consistent snapshot of the fleet and of these workloads."""
+        asked = tuple(workloads)
+        if self._seen is None or self._seen[0] != asked or self._seen[1].version != self.version():
+            snapshot = Snapshot(
+                version=self.version(),
+                slices=self._store.list(SLICE),
+                claims=self._store.list(CLAIM),
+                deployments=self._store.list(DEPLOYMENT),
+                templates=self._store.list(CLAIM_TEMPLATE),
+                pods=self._store.list(POD),
+                plans=self._store.list(FRACTION_PLAN),
+            )
+            self._seen = asked, fleet_of(snapshot, asked, self._reader)
+        return self._seen[1]
+
+    def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:
+        """Create a copy of the workload's Deployment at zero replicas of this shape; existing = no change."""
+        base = self._base(workload)
+        templates = self._store.list(CLAIM_TEMPLATE, workload.namespace)
+        gpus = self._reader.read(self._store.list(SLICE)).gpus
+        template, variant = variant_objects(
+            base,
+            {body["metadata"]["name"]: body for body in templates},
+            name,
+            shape,
+            tuple({gpu.board for gpu in gpus}),
+        )
+        held = self._store.get(DEPLOYMENT, workload.namespace, name)
+        if held is not None and not is_variant_of(held, base):
+            raise RefusedError(f"Deployment {workload.namespace}/{name} is no variant of {workload}")
+        if self._store.get(CLAIM_TEMPLATE, workload.namespace, template["metadata"]["name"]) is None:
+            self._store.create(template)
+        if held is None:
+            self._store.create(variant)
+
+    def scale(self, workload: WorkloadKey, variant: str, replicas: int, *, expects: str | None) -> None:
+        """Set the replicas of one Deployment; `expects` is the version it must still have (`None` = any)."""
+        base = self._base(workload)
+        held = self._store.get(DEPLOYMENT, workload.namespace, variant)
+        if held is None:
+            raise ConflictError(f"Deployment {workload.namespace}/{variant} does not exist")
+        if variant != workload.name and not is_variant_of(held, base):
+            raise RefusedError(f"Deployment {workload.namespace}/{variant} is no variant of {workload}")
+        metadata = {**held["metadata"], "resourceVersion": expects or version_of(held)}
+        self._store.replace({**held, "metadata": metadata, "spec": {**held["spec"], "replicas": replicas}})
+
+    def record(self, change: ChangeSet) -> PlanRecord:
+        """Write the plan if it is new and return what the cluster holds; of a target 20 plans are kept."""
+        namespace = change.target.namespace
+        held = self._store.get(FRACTION_PLAN, namespace, change.name)
+        if held is None:
+            held = self._store.create(plan_of(change))
+            for name in to_delete(self.plans(change.target)):
+                self._store.delete(FRACTION_PLAN, namespace, name)
+        return record_of(held)
+
+    def plans(self, workload: WorkloadKey) -> tuple[PlanRecord, ...]:
+        """Return the kept plans of a workload, newest first."""
+        held = self._store.list(FRACTION_PLAN, workload.namespace, target_labels(workload))
+        return newest_first(record_of(plan) for plan in held)
+
+    def claim_step(self, plan: PlanRecord, index: int, at_s: float) -> PlanRecord:
+        """Mark a step as claimed before its first write, on the plan's version."""
+        return self._mark(plan, index, StepRecord(StepState.CLAIMED, at_s))
+
+    def finish_step(
+        self, plan: PlanRecord, index: int, state: StepState, at_s: float, note: str = ""
+    ) -> PlanRecord:
+        """Mark a step as done, failed or superseded."""
+        return self._mark(plan, index, StepRecord(state, at_s, note))
+
+    def _mark(self, plan: PlanRecord, index: int, step: StepRecord) -> PlanRecord:
+        namespace, name = plan.change.target.namespace, plan.change.name
+        held = self._store.get(FRACTION_PLAN, namespace, name)
+        if held is None:
+            raise ConflictError(f"FractionPlan {namespace}/{name} does not exist")
+        steps = (*plan.steps[:index], step, *plan.steps[index + 1 :])
+        metadata = {**held["metadata"], "resourceVersion": plan.version}
+        return record_of(
+            self._store.replace_status({**held, "metadata": metadata, "status": status_of(steps)})
+        )
+
+    def _base(self, workload: WorkloadKey) -> Json:
+        """Return the workload's own Deployment; `RefusedError` if there is none."""
+        base = self._store.get(DEPLOYMENT, workload.namespace, workload.name)
+        if base is None:
+            raise RefusedError(f"Deployment {workload} does not exist")
+        return base
