@@ -7,7 +7,6 @@ digits: few are solved, all others are found, and what is found is never more th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,8 +14,9 @@ from enum import StrEnum
 import numpy as np
 
 from capacity.catalogue import model_spec
-from capacity.law import Floats, Integers
-from capacity.prior import fits, kv_tokens, prior
+from capacity.law import Floats
+from capacity.prior import fits, kv_tokens, prior, slow_prior
+from capacity.rounding import RoundMix, distinct_rounded_up, rounded_up
 from capacity.sustained import Binding, MeanTargets, Sustained, mean_targets, sustained
 from fleet.boards import Board
 from fleet.demand import Mix
@@ -31,15 +31,6 @@ More replicas only take away company; a target that a lone request misses cannot
 such a mix, that of a few minutes of long prompts, say, the target gives way, and no shape is asked to meet
 what the reference cannot. Without that, work would grow beyond all bounds.
 """
-
-_Z10 = 1.2816
-"""The 10 % quantile of a standard normal distribution lies this far below its mean."""
-
-_PRIOR_SIGMA = 0.15
-"""Lognormal spread of the prior's parameters: their deviations from public fits are -14 to +17 %."""
-
-_SLICE_SIGMA = 0.20 / 1.645
-"""Further spread on a slice: the slice law errs by at most 20 % in nine fits of ten."""
 
 
 class Source(StrEnum):
@@ -83,10 +74,10 @@ class CapacityModel:
     """
 
     def __init__(self, boards: Iterable[Board]) -> None:
-        """Take the kinds of board in the fleet; more than one with the same memory: the first is larger."""
-        largest_first = sorted(boards, key=lambda board: (-board.memory_gib, -board.sm))
+        """Take the kinds of board in the fleet; largest = most multiprocessors, then most memory."""
+        largest_first = sorted(boards, key=lambda board: (-board.sm, -board.memory_gib))
         self._boards = {board.id: board for board in largest_first}
-        self._solved: dict[_Question, dict[_RoundMix, Sustained]] = {}
+        self._solved: dict[_Question, dict[RoundMix, Sustained]] = {}
 
     def reference(self, workload: Workload) -> Shape:
         """Return the whole card of the largest board that holds the model; `InputError` if none does."""
@@ -102,14 +93,14 @@ class CapacityModel:
 
     def sustained(self, workload: Workload, shape: Shape, mix: Mix) -> float:
         """Return the requests/s that one replica of `shape` sustains at `mix`; 0 if it cannot serve it."""
-        return self._rates(workload, shape, [_rounded(mix)])[0].requests_per_s
+        return self._rates(workload, shape, [rounded_up(mix)])[0].requests_per_s
 
     def capacity(self, workload: Workload, shape: Shape, mixes: Sequence[Mix]) -> Capacity | None:
         """Return the capacity of `shape`, the lowest over the mixes; `None` if it cannot serve one of them.
 
         At least one mix must be given.
         """
-        rounded = [_rounded(mix) for mix in mixes]
+        rounded = [rounded_up(mix) for mix in mixes]
         full = self._rates(workload, self.reference(workload), rounded)
         rates = self._rates(workload, shape, rounded)
         lows = self._rates(workload, shape, rounded, is_low=True)
@@ -130,17 +121,14 @@ class CapacityModel:
         """
         work = np.where(requests_per_s == 0, 0.0, np.nan)
         has_work = (requests_per_s > 0) & np.isfinite(prompt_tokens) & np.isfinite(output_tokens)
-        # Both lengths in one integer: numpy sorts integers several times faster than rows.
-        codes = _rounded_up(prompt_tokens[has_work]) * _CODE + _rounded_up(output_tokens[has_work])
-        found, where = np.unique(codes, return_inverse=True)
-        mixes = [divmod(code, _CODE) for code in found.tolist()]
+        mixes, where = distinct_rounded_up(prompt_tokens[has_work], output_tokens[has_work])
         rates = self._rates(workload, self.reference(workload), mixes)
         per_s = np.array([rate.requests_per_s for rate in rates])
         work[has_work] = requests_per_s[has_work] / per_s[where]
         return work
 
     def _rates(
-        self, workload: Workload, shape: Shape, mixes: Sequence[_RoundMix], *, is_low: bool = False
+        self, workload: Workload, shape: Shape, mixes: Sequence[RoundMix], *, is_low: bool = False
     ) -> list[Sustained]:
         """Return what `shape` sustains at each mix, or at least sustains; solve what is not yet known."""
         solved = self._solved.setdefault(_Question(workload.model, workload.slo, shape, is_low), {})
@@ -150,13 +138,12 @@ class CapacityModel:
         return [solved[mix] for mix in mixes]
 
     def _solve(
-        self, workload: Workload, shape: Shape, mixes: Sequence[_RoundMix], *, is_low: bool
+        self, workload: Workload, shape: Shape, mixes: Sequence[RoundMix], *, is_low: bool
     ) -> list[Sustained]:
         model, board, reference = model_spec(workload.model), self._board(shape), self.reference(workload)
         room = kv_tokens(model, board, shape) if fits(model, board, shape) else 0.0
-        law = prior(model, board, shape).slower(_slowdown(shape) if is_low else 1.0)
-        yardstick = prior(model, self._board(reference), reference)
-        yardstick = yardstick.slower(_slowdown(reference) if is_low else 1.0)
+        law_of = slow_prior if is_low else prior
+        law, yardstick = law_of(model, board, shape), law_of(model, self._board(reference), reference)
         # The engine accepts no longer sequence: a mean beyond it comes from rounding up or a wrong record.
         prompts, outputs = np.array(mixes, dtype=np.float64).T
         prompts = np.minimum(prompts, model.max_model_len - 1)
@@ -176,33 +163,3 @@ class CapacityModel:
                 fix=f"use one of {', '.join(self._boards)}",
             )
         return self._boards[shape.board]
-
-
-_RoundMix = tuple[int, int]
-"""Prompt and output tokens, rounded."""
-
-_CODE = 10**9
-"""More tokens than any request has: prompt x this + output is one number for both."""
-
-
-def _rounded(mix: Mix) -> _RoundMix:
-    prompt, output = _rounded_up(np.array([mix.prompt_tokens, mix.output_tokens])).tolist()
-    return prompt, output
-
-
-def _rounded_up(tokens: Floats) -> Integers:
-    """Round up to two significant digits, to whole tokens below 10, to at least 1."""
-    at_least_one = np.maximum(tokens, 1.0)
-    step = np.maximum(10.0 ** (np.floor(np.log10(at_least_one)) - 1), 1.0)
-    # A mean of 250.0000001 tokens is rounding noise of its own division, not a longer prompt.
-    return (np.ceil(at_least_one / step - 1e-6) * step).astype(np.int64)
-
-
-def _slowdown(shape: Shape) -> float:
-    """Return how much slower than the prior the law is at most, with 90 %.
-
-    The three parameters are taken to err together (one engine, one driver), which is the worst case: the
-    sustained rate falls with each of them.
-    """
-    sigma = _PRIOR_SIGMA if shape.is_whole else math.hypot(_PRIOR_SIGMA, _SLICE_SIGMA)
-    return math.exp(_Z10 * sigma)

@@ -1,0 +1,70 @@
+"""The mean latencies of one replica at an arrival rate: the law and its batch queue together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from capacity.law import TOKEN_BUDGET, Bools, Floats, Law, chunks
+from capacity.queueing import BatchQueue
+
+MAX_BATCH = 256
+"""Requests that an engine serves at once: vLLM's default `max_num_seqs` on most cards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Means at some arrival rate, one element per mix.
+
+    Attributes:
+        ttft_ms: Time to first token.
+        itl_ms: Time between two tokens of a request.
+        wait_ms: The part of the TTFT spent waiting for a place in the batch.
+        batch: Requests in service.
+    """
+
+    ttft_ms: Floats
+    itl_ms: Floats
+    wait_ms: Floats
+    batch: Floats
+
+
+class Replica:
+    """One replica at several token mixes, each answered on its own.
+
+    Attributes:
+        full_rate_per_s: Requests/s that a full batch reaches, by mix.
+        is_short_of_kv: Whether the KV cache limits that batch, by mix.
+    """
+
+    def __init__(self, law: Law, kv_tokens: float, prompts: Floats, outputs: Floats) -> None:
+        """Describe a replica with room for `kv_tokens`, at mixes of which one request fits as a whole."""
+        self._law, self._prompts, self._outputs = law, prompts, outputs
+        # Over its stay a request holds its prompt and half of its output; but those met in service are the
+        # long ones, with outputs of twice the mean where lengths spread like a geometric distribution's.
+        places = np.clip(np.floor(kv_tokens / (prompts + outputs)), 1, MAX_BATCH)
+        # Where iterations are full of tokens, more requests in service do not add to the rate.
+        budget_batch = TOKEN_BUDGET * (chunks(prompts) + outputs) / (prompts + outputs)
+        budget_rate = law.rate_per_s(prompts, outputs, budget_batch)
+        served = np.minimum(np.arange(1.0, MAX_BATCH + 1), places[:, np.newaxis])
+        rates = law.rate_per_s(prompts[:, np.newaxis], outputs[:, np.newaxis], served)
+        rates = np.minimum(rates, budget_rate[:, np.newaxis])
+        self._queue = BatchQueue(rates, places)
+        self.full_rate_per_s: Floats = rates[:, -1]
+        self.is_short_of_kv: Bools = (places < MAX_BATCH) & (places < budget_batch)
+
+    def at(self, arrivals_per_s: Floats) -> Latencies:
+        """Return the mean latencies at these rates, one per mix, above 0 and below the full rate."""
+        law, prompts, outputs = self._law, self._prompts, self._outputs
+        steady = self._queue.at(arrivals_per_s)
+        # The constant batch in which requests would stay as long as they do. It is larger than the mean
+        # over time: more requests meet the full engine than the empty one.
+        empty_ms = law.residence_ms(prompts, outputs, np.zeros_like(prompts))
+        company = (1000 * steady.residence_s - empty_ms) / law.work_ms(prompts, outputs)
+        return Latencies(
+            ttft_ms=1000 * steady.wait_s + law.ttft_ms(prompts, outputs, company),
+            itl_ms=law.itl_ms(prompts, outputs, company),
+            wait_ms=1000 * steady.wait_s,
+            batch=arrivals_per_s * steady.residence_s,
+        )

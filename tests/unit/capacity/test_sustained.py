@@ -1,0 +1,140 @@
+"""The largest rate inside an SLO: what limits it, and that it is neither more nor less."""
+
+import numpy as np
+import pytest
+
+from capacity.law import Law
+from capacity.replica import Replica
+from capacity.sustained import UTILISATION_CAP, Binding, mean_targets, sustained, sustained_per_s
+from capacity.tails import itl_tail, ttft_tail
+from fleet.demand import Mix
+from fleet.workload import LatencyTarget, Slo
+
+LAW = Law(alpha_ms=19.7, beta_ms_per_token=0.10, gamma_ms_per_kv_token=3.5e-5)
+CHAT = Mix(512.0, 256.0)
+ROOM_FOR_ONE = CHAT.prompt_tokens + CHAT.output_tokens
+AMPLE = 1e9
+
+
+def slo(ttft_s=None, itl_s=None, quantile=0.95):
+    return Slo(
+        ttft=LatencyTarget(quantile, ttft_s) if ttft_s else None,
+        itl=LatencyTarget(quantile, itl_s) if itl_s else None,
+    )
+
+
+def latencies(kv_tokens, mix, rate):
+    engine = Replica(LAW, kv_tokens, np.array([mix.prompt_tokens]), np.array([mix.output_tokens]))
+    return engine.at(np.array([rate]))
+
+
+def test_without_targets_utilisation_is_the_limit():
+    answer = sustained_per_s(LAW, AMPLE, CHAT, slo())
+
+    assert UTILISATION_CAP * LAW.rate_per_s(512.0, 256.0, 256.0) == pytest.approx(answer.requests_per_s)
+    assert Binding.COMPUTE is answer.binding
+
+
+def test_loose_targets_do_not_bind():
+    assert sustained_per_s(LAW, AMPLE, CHAT, slo()) == sustained_per_s(LAW, AMPLE, CHAT, slo(60.0, 2.0))
+
+
+def test_a_full_kv_cache_is_named_as_the_limit():
+    answer = sustained_per_s(LAW, 40 * ROOM_FOR_ONE, CHAT, slo())
+
+    assert UTILISATION_CAP * LAW.rate_per_s(512.0, 256.0, 40.0) == pytest.approx(answer.requests_per_s)
+    assert Binding.KV is answer.binding
+
+
+def test_a_tight_itl_is_used_up_exactly():
+    answer = sustained_per_s(LAW, AMPLE, CHAT, slo(itl_s=0.040))
+
+    assert Binding.COMPUTE_ITL is answer.binding
+    point = latencies(AMPLE, CHAT, answer.requests_per_s)
+    assert 40.0 == pytest.approx(point.itl_ms[0] * itl_tail(0.95), rel=1e-6)
+
+
+def test_a_tight_ttft_is_used_up_exactly():
+    answer = sustained_per_s(LAW, AMPLE, CHAT, slo(ttft_s=0.380))
+
+    assert Binding.COMPUTE_TTFT is answer.binding
+    point = latencies(AMPLE, CHAT, answer.requests_per_s)
+    assert 380.0 == pytest.approx(point.ttft_ms[0] * ttft_tail(0.95), rel=1e-6)
+
+
+def test_waiting_for_kv_room_is_a_lack_of_kv_room_though_the_ttft_is_missed():
+    answer = sustained_per_s(LAW, 2 * ROOM_FOR_ONE, CHAT, slo(ttft_s=2.0))
+
+    assert Binding.KV is answer.binding
+    assert answer.requests_per_s < UTILISATION_CAP * LAW.rate_per_s(512.0, 256.0, 2.0)
+    assert latencies(2 * ROOM_FOR_ONE, CHAT, answer.requests_per_s).wait_ms[0] > 100.0
+
+
+def test_the_tighter_of_two_targets_decides():
+    ttft, itl = (sustained_per_s(LAW, AMPLE, CHAT, one) for one in (slo(0.380), slo(itl_s=0.040)))
+
+    both = sustained_per_s(LAW, AMPLE, CHAT, slo(0.380, 0.040))
+
+    assert min(ttft.requests_per_s, itl.requests_per_s) == pytest.approx(both.requests_per_s)
+
+
+@pytest.mark.parametrize(
+    ("kv_tokens", "target", "binding"),
+    [
+        (0.0, slo(), Binding.KV),
+        (767.0, slo(), Binding.KV),
+        (AMPLE, slo(ttft_s=0.05), Binding.COMPUTE_TTFT),
+        (AMPLE, slo(itl_s=0.015), Binding.COMPUTE_ITL),
+    ],
+)
+def test_what_a_request_alone_cannot_have_is_refused_with_the_reason(kv_tokens, target, binding):
+    answer = sustained_per_s(LAW, kv_tokens, CHAT, target)
+
+    assert (0.0, 0.0, binding) == (answer.requests_per_s, answer.batch, answer.binding)
+
+
+def test_one_request_that_just_fits_is_served():
+    assert sustained_per_s(LAW, 768.0, CHAT, slo()).requests_per_s > 0
+
+
+def test_batch_is_what_is_in_service_at_that_rate():
+    answer = sustained_per_s(LAW, AMPLE, CHAT, slo(itl_s=0.040))
+
+    assert latencies(AMPLE, CHAT, answer.requests_per_s).batch[0] == pytest.approx(answer.batch, rel=1e-6)
+    assert 1 < answer.batch < 256
+
+
+def test_the_means_of_an_slo_are_its_limits_over_their_tails():
+    targets = mean_targets(slo(1.0, 0.05, quantile=0.99), 2)
+
+    assert [1000 / ttft_tail(0.99)] * 2 == targets.ttft_ms.tolist()
+    assert [50 / itl_tail(0.99)] * 2 == targets.itl_ms.tolist()
+
+
+def test_a_missing_term_has_no_mean():
+    targets = mean_targets(slo(), 1)
+
+    assert [np.inf] == targets.ttft_ms.tolist()
+    assert [np.inf] == targets.itl_ms.tolist()
+
+
+def test_mixes_solved_together_are_as_if_solved_alone():
+    mixes = [Mix(512.0, 256.0), Mix(30_000.0, 10.0), Mix(1.0, 1.0), Mix(900_000.0, 1.0), Mix(4000.0, 900.0)]
+    prompts = np.array([mix.prompt_tokens for mix in mixes])
+    outputs = np.array([mix.output_tokens for mix in mixes])
+    target = slo(2.5, 0.060)
+
+    together = sustained(LAW, 200_000.0, prompts, outputs, mean_targets(target, len(mixes)))
+
+    assert [sustained_per_s(LAW, 200_000.0, mix, target) for mix in mixes] == together
+    assert [True, False, True, False, True] == [answer.requests_per_s > 0 for answer in together]
+
+
+def test_less_than_a_token_counts_as_one():
+    assert sustained_per_s(LAW, AMPLE, Mix(1.0, 1.0), slo()) == sustained_per_s(
+        LAW, AMPLE, Mix(0.0, 0.0), slo()
+    )
+
+
+def test_no_mixes_have_no_answers():
+    assert [] == sustained(LAW, AMPLE, np.array([]), np.array([]), mean_targets(slo(), 0))
