@@ -10,17 +10,24 @@ import math
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Sequence
+from functools import cache
 
 from fleet.demand import QUANTILES
 
+_ROUND_OFF = 1e-9
 
-def rank(n: int, quantile: float) -> int:
-    """Return the index in n sorted scores that covers the next one with probability `quantile`."""
-    return min(math.ceil((n + 1) * quantile - 1e-9), n) - 1
+NEEDED = tuple(math.ceil(5 / (1 - quantile) - _ROUND_OFF) for quantile in QUANTILES)
+"""Scores by quantile before an offset is learnt from them: five beyond the quantile."""
+
+
+@cache
+def ranks(n: int) -> tuple[int, ...]:
+    """Return for each quantile the index in n sorted scores that covers the next one that often."""
+    return tuple(min(math.ceil((n + 1) * quantile - _ROUND_OFF), n) - 1 for quantile in QUANTILES)
 
 
 class Recent:
-    """The newest scores in sorted order, for quantiles at any time.
+    """The newest scores, each of one or more columns, sorted by column for quantiles at any time.
 
     A score that is only a lower bound (its demand was censored) may raise a quantile and never lower one:
     it counts where it reaches the highest notch of the exact ones, else not at all.
@@ -28,65 +35,70 @@ class Recent:
 
     __slots__ = ("_bounds", "_exact", "_queue")
 
-    def __init__(self) -> None:
-        self._queue: deque[tuple[int, float, bool]] = deque()
-        self._exact: list[float] = []
-        self._bounds: list[float] = []
+    def __init__(self, columns: int = 1) -> None:
+        self._queue: deque[tuple[int, Sequence[float], bool]] = deque()
+        self._exact: list[list[float]] = [[] for _ in range(columns)]
+        self._bounds: list[list[float]] = [[] for _ in range(columns)]
 
     def __len__(self) -> int:
-        return len(self._exact)
+        """Number of exact scores."""
+        return len(self._exact[0])
 
-    def add(self, at: int, score: float, *, is_lower_bound: bool) -> None:
-        """Take in a score that became known at time `at`."""
-        self._queue.append((at, score, is_lower_bound))
-        insort(self._bounds if is_lower_bound else self._exact, score)
+    def add(self, at: int, scores: Sequence[float], *, is_lower_bound: bool) -> None:
+        """Take in the scores, one per column, that became known at time `at`."""
+        self._queue.append((at, scores, is_lower_bound))
+        for column, score in zip(self._bounds if is_lower_bound else self._exact, scores, strict=True):
+            insort(column, score)
 
     def expire(self, before: int) -> None:
-        """Drop the scores from before a time."""
+        """Drop what became known before a time."""
         queue = self._queue
         while queue and queue[0][0] < before:
-            _, score, is_lower_bound = queue.popleft()
-            scores = self._bounds if is_lower_bound else self._exact
-            del scores[bisect_left(scores, score)]
+            _, scores, is_lower_bound = queue.popleft()
+            for column, score in zip(self._bounds if is_lower_bound else self._exact, scores, strict=True):
+                del column[bisect_left(column, score)]
 
-    def quantiles(self, quantiles: Sequence[float]) -> list[float]:
-        """Return conformal quantiles of the scores; `IndexError` when there is none."""
-        scores = self._exact
-        if self._bounds:
-            top = scores[rank(len(scores), QUANTILES[-1])]
-            scores = sorted(scores + self._bounds[bisect_left(self._bounds, top) :])
-        n = len(scores)
-        return [scores[rank(n, quantile)] for quantile in quantiles]
+    def ordered(self, column: int = 0) -> list[float]:
+        """Return the scores of a column that count, lowest first; not to be changed."""
+        scores, bounds = self._exact[column], self._bounds[column]
+        if not bounds or not scores:
+            return scores
+        return sorted(scores + bounds[bisect_left(bounds, scores[ranks(len(scores))[-1]]) :])
+
+    def quantiles(self) -> list[float]:
+        """Return the first column at each of `fleet.demand.QUANTILES`; `IndexError` when it is empty."""
+        scores = self.ordered()
+        return [scores[rank] for rank in ranks(len(scores))]
 
 
 class Offsets:
     """One shift per quantile, learnt from how far forecasts of that quantile were off out of sample."""
 
-    __slots__ = ("_scores",)
+    __slots__ = ("_misses",)
 
     def __init__(self) -> None:
-        self._scores = [Recent() for _ in QUANTILES]
+        self._misses = Recent(columns=len(QUANTILES))
 
     def add(self, at: int, actual: float, forecasts: Sequence[float], *, is_lower_bound: bool) -> None:
-        """Take in a fate that became known at time `at`, and what each quantile had been forecast to be."""
-        for scores, forecast in zip(self._scores, forecasts, strict=True):
-            scores.add(at, actual - forecast, is_lower_bound=is_lower_bound)
+        """Take in an outcome that became known at time `at`, and what had been forecast at each quantile."""
+        misses = [actual - forecast for forecast in forecasts]
+        self._misses.add(at, misses, is_lower_bound=is_lower_bound)
 
     def expire(self, before: int) -> None:
-        """Drop what was learnt before a time."""
-        for scores in self._scores:
-            scores.expire(before)
+        """Drop what became known before a time."""
+        self._misses.expire(before)
 
     def shifts(self, cap: float) -> list[float]:
-        """Return the shift of each quantile, at most `cap` either way.
+        """Return the shift of each quantile: none before `NEEDED` outcomes, and at most `cap` either way.
 
-        It is zero before 5 / (1 - q) scores are known, and capped, because the q .99 of few scores explodes
-        (measured on ten public traces; see docs of the forecast).
+        Few outcomes say little about a high quantile, and what they say can be enormous.
         """
-        shifts = []
-        for quantile, scores in zip(QUANTILES, self._scores, strict=True):
-            if len(scores) < 5 / (1 - quantile) - 1e-9:
-                shifts.append(0.0)
-            else:
-                shifts.append(min(max(scores.quantiles((quantile,))[0], -cap), cap))
-        return shifts
+        known = len(self._misses)
+        return [
+            min(max(self._shift(column), -cap), cap) if known >= needed else 0.0
+            for column, needed in enumerate(NEEDED)
+        ]
+
+    def _shift(self, column: int) -> float:
+        scores = self._misses.ordered(column)
+        return scores[ranks(len(scores))[column]]

@@ -39,8 +39,8 @@ class Ladder:
     def fit(self, history: WorkSeries) -> Self:
         """Learn from a history, forgetting any other, and return self."""
         track = Track(history.start_s)
-        self._residual.follow(track)
-        self._daily.follow(track)
+        self._residual.follow(track, len(history.work))
+        self._daily.follow(track, len(history.work))
         self._today = np.zeros((len(WIDTHS), 3))
         self._days: deque[Floats] = deque(maxlen=REMEMBERED_DAYS)
         self._is_daily = [False] * len(WIDTHS)

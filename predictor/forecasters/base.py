@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -25,21 +24,37 @@ MEMORY = 5 * DAY
 ENOUGH = 50
 """Errors that a quantile of them is taken from at least."""
 
-Row = Sequence[float]
-"""Work at each quantile of `fleet.demand.QUANTILES`, for one window."""
-
-Note = TypeVar("Note")
-
 _GRID = tuple((window_s, quantile) for window_s in WINDOWS_S for quantile in QUANTILES)
 
 
-class WindowForecaster(ABC, Generic[Note]):
+class Row(NamedTuple):
+    """A forecast of one window.
+
+    Attributes:
+        work: At each quantile of `fleet.demand.QUANTILES`.
+        uncalibrated: The same before calibration, on the forecaster's own scale; empty where it has none.
+    """
+
+    work: Sequence[float]
+    uncalibrated: Sequence[float] = ()
+
+
+class _Opened(NamedTuple):
+    """What a forecaster went by, and said, when a window opened; its index in the grid."""
+
+    window: int
+    centre: float
+    row: Row | None
+
+
+class WindowForecaster(ABC):
     """Learns from origins: times from which a window has closed by now. A window goes by its grid index.
 
-    At an origin a forecaster writes a note for each window that opens; it gets the note back together with
-    the peak when that window has closed. So nothing it learns from has seen its own future. Learning is
-    exact at every bucket: `fit` is `update` bucket by bucket. Before the first known bucket there is no
-    forecast (`RefusedError`); a window that nothing is known about yet is given the last value.
+    At an origin it is noted for each window what the forecast went by (its centre) and what it was; both come
+    back together with the peak when that window has closed. So nothing is learnt that has seen its own
+    future. Learning is exact at every bucket: `fit` ends where `update` bucket by bucket does. Before the
+    first known bucket there is no forecast (`RefusedError`); a window that too little is known about is given
+    the last value.
     """
 
     rung: ClassVar[str]
@@ -51,7 +66,7 @@ class WindowForecaster(ABC, Generic[Note]):
 
     def fit(self, history: WorkSeries) -> Self:
         """Learn from a history, forgetting any other, and return self."""
-        self.follow(Track(history.start_s))
+        self.follow(Track(history.start_s), len(history.work))
         for work, is_censored in zip(history.work.tolist(), history.is_censored.tolist(), strict=True):
             self.update(work, is_censored=is_censored)
         return self
@@ -72,10 +87,17 @@ class WindowForecaster(ABC, Generic[Note]):
             raise RefusedError("no history")
         return self._track
 
-    def follow(self, track: Track) -> None:
-        """Begin anew on a track that is still empty; whoever appends to it calls `learn` each time."""
+    def follow(self, track: Track, history: int) -> None:
+        """Begin anew on an empty track; whoever appends to it calls `learn` each time.
+
+        Args:
+            track: Where work is appended.
+            history: Buckets that will be appended before the first forecast is asked for. What was forecast
+                so early that its outcome is forgotten by then need not be worked out.
+        """
         self._track = track
-        self._pending: list[deque[tuple[int, Row | None, Note]]] = [deque() for _ in WIDTHS]
+        self._scored_from = history - MEMORY - WIDTHS[-1]
+        self._opened: dict[int, list[_Opened]] = {}
         self._start()
 
     def learn(self) -> Mapping[int, float]:
@@ -83,38 +105,50 @@ class WindowForecaster(ABC, Generic[Note]):
 
         The loss is that of the forecast made when the window opened, summed over quantiles.
         """
-        track, losses = self.track, {}
-        for window, width in enumerate(WIDTHS):
-            pending = self._pending[window]
-            if not pending or pending[0][0] + width > track.n:
-                continue
-            origin, row, note = pending.popleft()
+        track = self.track
+        losses = {}
+        for window, centre, row in self._opened.pop(track.n, ()):
+            origin = track.n - WIDTHS[window]
             if track.is_known(origin - 1, track.n):
                 peak = track.highest(window, track.n)
                 if row is not None:
-                    losses[window] = pinball(peak, row)
-                self._learn(window, note, peak, is_lower_bound=track.is_censored(origin - 1, track.n))
-        if track.n and (track.end_s // BUCKET_S) % STRIDE == 0:
-            for window, pending in enumerate(self._pending):
+                    losses[window] = pinball(peak, row.work)
+                is_lower_bound = track.is_censored(origin - 1, track.n)
+                self._learn(window, centre, row, peak, is_lower_bound=is_lower_bound)
+        if (track.end_s // BUCKET_S) % STRIDE == 0:
+            for window in range(len(WIDTHS)):
                 self._expire(window, track.n - MEMORY)
-                pending.append((track.n, self.row(window), self._note(window)))
+                self._open(window)
         return losses
 
-    @abstractmethod
     def row(self, window: int) -> Row | None:
         """Forecast the peak of a window that opens now; `None` where too little is known."""
+        centre = self._centre(window)
+        return None if math.isnan(centre) else self._row(window, centre)
+
+    def _open(self, window: int) -> None:
+        now, centre = self.track.n, self._centre(window)
+        if not math.isnan(centre):
+            row = self._row(window, centre) if now >= self._scored_from else None
+            self._opened.setdefault(now + WIDTHS[window], []).append(_Opened(window, centre, row))
 
     @abstractmethod
     def _start(self) -> None:
         """Forget everything that was learnt."""
 
     @abstractmethod
-    def _note(self, window: int) -> Note:
-        """Write down what has to be known again when the window that opens now has closed."""
+    def _centre(self, window: int) -> float:
+        """Return what a forecast of a window that opens now goes by; NaN where there is nothing."""
 
     @abstractmethod
-    def _learn(self, window: int, note: Note, peak: float, *, is_lower_bound: bool) -> None:
-        """Learn from a window that has closed, all its buckets known."""
+    def _row(self, window: int, centre: float) -> Row | None:
+        """Forecast the peak of a window that opens now; `None` where too little is known."""
+
+    @abstractmethod
+    def _learn(
+        self, window: int, centre: float, row: Row | None, peak: float, *, is_lower_bound: bool
+    ) -> None:
+        """Learn from a window that has closed, all its buckets known, and what was noted at its origin."""
 
     @abstractmethod
     def _expire(self, window: int, before: int) -> None:
@@ -129,14 +163,14 @@ def forecast(workload: WorkloadKey, rung: str, track: Track, rows: Sequence[Row 
     if math.isnan(track.last):
         raise RefusedError("no history")
     last = (track.last,) * len(QUANTILES)
-    grid = np.array([last if row is None else row for row in rows])
+    grid = np.array([last if row is None else row.work for row in rows])
     grid = np.maximum.accumulate(np.maximum.accumulate(grid, axis=0), axis=1)
     return PeakForecast(workload, track.end_s, rung, dict(zip(_GRID, grid.ravel().tolist(), strict=True)))
 
 
-def pinball(actual: float, row: Row) -> float:
+def pinball(actual: float, work: Sequence[float]) -> float:
     """Return the pinball loss summed over the quantiles of a row (Koenker and Bassett, 1978)."""
     return sum(
         quantile * (actual - value) if actual > value else (1 - quantile) * (value - actual)
-        for quantile, value in zip(QUANTILES, row, strict=True)
+        for quantile, value in zip(QUANTILES, work, strict=True)
     )
