@@ -1,0 +1,60 @@
+"""Which share of requests is inside its SLO, given the means that engines have.
+
+The time to first token is the wait in the queue, which is the same for all who arrive in a second, and
+after it a time with an exponential tail. The mean inter-token latency of a request spreads
+log-logistically. In an iteration-level simulation of continuous batching at 0.70 of the full rate (512
+prompt and 256 output tokens, geometric lengths, 64 places) p95 over mean is 2.8 for the TTFT, here 3.0,
+p99 over mean 4.5, here 4.6, and p95 over mean 1.32 for the ITL, as here. The two terms are taken to be
+independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fleet.workload import Slo
+
+Floats = NDArray[np.float64]
+
+ITL_SLOPE = 10.0
+"""Exponent of the log-logistic distribution: p95 / mean = 19^(1/10) / ((pi/10) / sin(pi/10)) = 1.32."""
+
+_ITL_MEAN_OVER_MEDIAN = float((np.pi / ITL_SLOPE) / np.sin(np.pi / ITL_SLOPE))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Latency limits in seconds, one element per pod; infinite where the SLO has no such term."""
+
+    ttft_s: Floats
+    itl_s: Floats
+
+
+def limits_of(slos: Sequence[Slo]) -> Limits:
+    """Return the limits of these objectives."""
+    return Limits(
+        ttft_s=np.array([slo.ttft.limit_s if slo.ttft else np.inf for slo in slos]),
+        itl_s=np.array([slo.itl.limit_s if slo.itl else np.inf for slo in slos]),
+    )
+
+
+def ttft_share_under(limit_s: Floats, wait_s: Floats, mean_s: Floats) -> Floats:
+    """Return the share whose first token comes within `limit_s`: all wait, then `mean_s` on average."""
+    share: Floats = -np.expm1(-np.maximum(limit_s - wait_s, 0.0) / mean_s)
+    return share
+
+
+def itl_share_under(limit_s: Floats, mean_s: Floats) -> Floats:
+    """Return the share of requests whose mean inter-token latency is at most `limit_s`."""
+    median = mean_s / _ITL_MEAN_OVER_MEDIAN
+    share: Floats = 1 / (1 + (median / limit_s) ** ITL_SLOPE)
+    return share
+
+
+def share_inside(limits: Limits, wait_s: Floats, first_token_s: Floats, itl_s: Floats) -> Floats:
+    """Return the share of requests inside both limits; means broadcast against one element per pod."""
+    return ttft_share_under(limits.ttft_s, wait_s, first_token_s) * itl_share_under(limits.itl_s, itl_s)

@@ -1,0 +1,58 @@
+"""The objects that the tenants' owners wrote: a Deployment each, on whole GPUs."""
+
+from __future__ import annotations
+
+from fleet.workload import Workload, WorkloadKey
+from simulator.api import CLAIM_TEMPLATE, DEPLOYMENT, Json
+
+NAME_LABEL = "app.kubernetes.io/name"
+"""Label that tells whose a pod is; variants copy it with the other labels."""
+
+WHOLE_GPU = "whole-gpu"
+
+_GRACE_S = 120
+"""Longest that a pod may drain, far above any answer of the tenants."""
+
+
+def whole_gpu_template(namespace: str) -> Json:
+    """Return the ResourceClaimTemplate for one uncut card."""
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}
+    return {
+        "apiVersion": CLAIM_TEMPLATE.api_version,
+        "kind": CLAIM_TEMPLATE.name,
+        "metadata": {"name": WHOLE_GPU, "namespace": namespace},
+        "spec": {"spec": {"devices": {"requests": [request]}}},
+    }
+
+
+def deployment(workload: Workload, replicas: int) -> Json:
+    """Return the Deployment of a tenant whose replicas each take a whole GPU."""
+    labels = {NAME_LABEL: workload.key.name}
+    container = {
+        "name": "engine",
+        "image": "vllm/vllm-openai:v0.12.0",
+        "args": [f"--served-model-name={workload.model}"],
+        "resources": {"claims": [{"name": "gpu"}]},
+    }
+    return {
+        "apiVersion": DEPLOYMENT.api_version,
+        "kind": DEPLOYMENT.name,
+        "metadata": {"name": workload.key.name, "namespace": workload.key.namespace, "labels": dict(labels)},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": dict(labels)},
+            "template": {
+                "metadata": {"labels": dict(labels)},
+                "spec": {
+                    "terminationGracePeriodSeconds": _GRACE_S,
+                    "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": WHOLE_GPU}],
+                    "containers": [container],
+                },
+            },
+        },
+    }
+
+
+def workload_of(pod: Json) -> WorkloadKey:
+    """Return the workload that a pod serves."""
+    return WorkloadKey(pod["metadata"]["namespace"], pod["metadata"]["labels"][NAME_LABEL])

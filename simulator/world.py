@@ -1,0 +1,171 @@
+"""A GPU fleet under a virtual clock: nodes, tenants, traffic, engines and metrics, all from one seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from capacity.catalogue import model_spec
+from capacity.estimate import CapacityModel
+from capacity.prior import kv_tokens, prior
+from fleet.boards import H100_80GB, Board
+from fleet.demand import Mix
+from fleet.workload import Workload, WorkloadKey
+from predictor.ports import WorkSeries
+from simulator.account import Summary, summary
+from simulator.agents import start_control_plane, start_nodes
+from simulator.clock import VirtualClock
+from simulator.cluster import EmbeddedCluster
+from simulator.containers import EngineContainers
+from simulator.delays import Delays
+from simulator.engine import Engines
+from simulator.journal import Journal
+from simulator.manifests import deployment, whole_gpu_template
+from simulator.metrics import SCRAPE_S, EmbeddedMetrics, Past
+from simulator.observer import Observer
+from simulator.offered import EPOCH_S, OfferedTraffic
+from simulator.rivals import static_replicas
+from simulator.store import ObjectStore
+from simulator.traces import Floats
+from simulator.traffic import DAY_S, MINUTE_S, Tenant
+from simulator.truth import HiddenTruth
+
+WARM_UP_S = 900
+"""How long before the start the pods of the tenants are created."""
+
+LIVE_S = 600
+"""How long before the start engines are sent requests: the metrics' past, one pod each, is stale by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldSpec:
+    """What a world is made of.
+
+    Attributes:
+        tenants: Who sends what.
+        start_day: Day of the traffic at whose midnight the world starts; the days before are history.
+        nodes: Nodes, each with `gpus_per_node` cards and dynamic MIG.
+        gpus_per_node: Cards of a node, at most 8.
+        board: Kind of the cards.
+    """
+
+    tenants: tuple[Tenant, ...]
+    start_day: int
+    nodes: int = 2
+    gpus_per_node: int = 8
+    board: Board = H100_80GB
+
+
+class World:
+    """Everything that exists besides foreslice. The same spec and seed, told the same, do the same.
+
+    Attributes:
+        start_s: When the world is handed over, seconds since the epoch.
+        end_s: When its traffic ends.
+        clock: Its time.
+        store: Its objects.
+        cluster: Its objects as the service sees them.
+        metrics: Its metrics.
+        engines: Its engines.
+        journal: What has happened.
+        capacity: What its boards are believed to carry.
+        replicas: Whole GPUs that each tenant was sized to, from the days before the start.
+    """
+
+    def __init__(self, spec: WorldSpec, seed: int) -> None:
+        self.spec = spec
+        self.start_s = EPOCH_S + spec.start_day * DAY_S
+        self.clock = VirtualClock(self.start_s - WARM_UP_S)
+        self.store = ObjectStore(self.clock)
+        self.cluster = EmbeddedCluster(self.store)
+        self.journal = Journal()
+        self.capacity = CapacityModel([spec.board])
+        self._offered = OfferedTraffic(spec.tenants, seed)
+        self.end_s = self._offered.end_s
+        workloads = [tenant.workload for tenant in spec.tenants]
+        laws = HiddenTruth(seed, {spec.board.id: spec.board})
+        self.engines = Engines(workloads, self._offered, laws, self.start_s - LIVE_S)
+        self.metrics = EmbeddedMetrics(self.engines)
+        self.replicas = {workload.key: self._static_replicas(workload) for workload in workloads}
+        self._remember()
+        self._start(Delays(seed))
+        self.advance_to(self.start_s)
+
+    def advance_to(self, at_s: float) -> None:
+        """Let everything happen that is due up to and including `at_s`."""
+        self.clock.run_until(at_s)
+        self.engines.advance(at_s)
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        """The tenants' workloads, in the order of everything that lists them."""
+        return self.engines.workloads
+
+    @property
+    def boards(self) -> tuple[Board, ...]:
+        """Kinds of cards in the fleet."""
+        return (self.spec.board,)
+
+    def truth(self, workload: WorkloadKey) -> WorkSeries:
+        """Return the work that a tenant has offered and will offer, for as long as there is traffic."""
+        tenant = next(tenant for tenant in self.spec.tenants if tenant.workload.key == workload)
+        work = self._work(tenant.workload, self._offered.start_s, self.end_s)
+        return WorkSeries(workload, self._offered.start_s, work, np.zeros(len(work), dtype=np.bool_))
+
+    def summary(self, until_s: int) -> Summary:
+        """Return the figures from the start until a whole minute that has passed."""
+        work = {
+            tenant.workload.key: self._work(tenant.workload, self.start_s, until_s)
+            for tenant in self.spec.tenants
+        }
+        return summary(self.journal, work, self.start_s, until_s)
+
+    def _start(self, delays: Delays) -> None:
+        containers = EngineContainers(self.store, self.engines, self.clock, delays, self.journal)
+        boards = [self.spec.board] * self.spec.gpus_per_node
+        nodes = {f"node-{number}": boards for number in range(1, self.spec.nodes + 1)}
+        start_nodes(self.store, self.clock, nodes, containers, delays)
+        start_control_plane(self.store, self.clock, delays)
+        Observer(self.store, self.clock, self.journal)
+        for namespace in sorted({tenant.workload.key.namespace for tenant in self.spec.tenants}):
+            self.store.create(whole_gpu_template(namespace))
+        for tenant in self.spec.tenants:
+            self.store.create(deployment(tenant.workload, self.replicas[tenant.workload.key]))
+        self.clock.at(self.start_s - LIVE_S, self._scrape)
+
+    def _scrape(self) -> None:
+        now_s = self.clock.now_s
+        self.metrics.scrape(now_s)
+        if now_s % MINUTE_S == 0:
+            self.journal.tallies[now_s] = self.engines.tally.copy()
+        self.clock.after(SCRAPE_S, self._scrape)
+
+    def _work(self, workload: Workload, start_s: int, end_s: int) -> Floats:
+        rates = self._offered.minutes(workload.key, start_s, end_s) / MINUTE_S
+        return self.capacity.work(workload, rates, *self._offered.tokens(workload.key, start_s, end_s))
+
+    def _static_replicas(self, workload: Workload) -> int:
+        """Size for the days before, at the mix of the busiest minute."""
+        work = self._work(workload, self._offered.start_s, self.start_s)
+        prompt, output = self._offered.tokens(workload.key, self._offered.start_s, self.start_s)
+        busiest = int(np.argmax(work))
+        return static_replicas(
+            workload, self.capacity, work, [Mix(float(prompt[busiest]), float(output[busiest]))]
+        )
+
+    def _remember(self) -> None:
+        """Give the metrics a past: one engine on a whole card, as fast as expected, that served it all."""
+        start_s, end_s = self._offered.start_s, self.start_s - LIVE_S
+        for workload in self.engines.workloads:
+            model, shape = model_spec(workload.model), self.capacity.reference(workload)
+            law, room = prior(model, self.spec.board, shape), kv_tokens(model, self.spec.board, shape)
+            requests = self._offered.minutes(workload.key, start_s, end_s)
+            prompt, output = self._offered.tokens(workload.key, start_s, end_s)
+            alone = np.ones_like(requests)
+            running = requests / MINUTE_S * law.residence_ms(prompt, output, alone) / 1000
+            ttft_s = law.ttft_ms(prompt, output, alone) / 1000
+            past = Past(
+                start_s, requests, prompt, output, ttft_s, running, running * (prompt + output / 2) / room
+            )
+            self.metrics.remember(workload.key, past)
