@@ -1,0 +1,240 @@
+"""Capacities and work, measured in full replicas of the reference shape."""
+
+import numpy as np
+import pytest
+
+from capacity.estimate import CapacityModel, Source
+from capacity.sustained import Binding
+from fleet.boards import A30_24GB, A100_40GB, A100_80GB, BOARDS, H100_80GB
+from fleet.demand import Mix
+from fleet.errors import InputError
+from fleet.shape import Shape, shapes_of
+from fleet.workload import LatencyTarget, Slo, Workload, WorkloadKey
+
+CHAT, SUMMARIES = Mix(1000.0, 250.0), Mix(2000.0, 30.0)
+WHOLE = Shape("h100-80gb")
+
+
+def workload(model="qwen2.5-7b-bf16", ttft_s=1.0, itl_s=0.060):
+    slo = Slo(LatencyTarget(0.95, ttft_s), LatencyTarget(0.95, itl_s))
+    return Workload(WorkloadKey("chat", "assistant"), model, slo)
+
+
+def h100(profile):
+    return Shape("h100-80gb", profile)
+
+
+@pytest.fixture
+def model():
+    return CapacityModel([H100_80GB])
+
+
+class TestReference:
+    @pytest.mark.parametrize(
+        ("boards", "expected"),
+        [
+            (BOARDS.values(), "h100-80gb"),
+            ([A30_24GB, A100_40GB, A100_80GB], "a100-80gb"),
+            ([A100_40GB, A30_24GB], "a100-40gb"),
+            ([A30_24GB], "a30-24gb"),
+        ],
+    )
+    def test_is_the_whole_card_of_the_largest_board(self, boards, expected):
+        assert Shape(expected) == CapacityModel(boards).reference(workload())
+
+    def test_does_not_depend_on_the_order_of_the_boards(self):
+        forward, backward = (CapacityModel(list(BOARDS.values())[::step]) for step in (1, -1))
+
+        assert forward.reference(workload()) == backward.reference(workload())
+
+    def test_a_model_that_fits_nowhere_is_refused(self):
+        with pytest.raises(InputError) as refusal:
+            CapacityModel([A30_24GB]).reference(workload("qwen2.5-14b-bf16"))
+
+        assert "workload chat/assistant" == refusal.value.where
+        assert "model qwen2.5-14b-bf16 fits on none of the boards a30-24gb" == refusal.value.what
+
+    def test_without_boards_no_model_fits(self):
+        with pytest.raises(InputError, match="there are none"):
+            CapacityModel([]).reference(workload())
+
+    def test_an_unknown_model_is_refused(self, model):
+        with pytest.raises(InputError, match="no model gpt"):
+            model.reference(workload("gpt"))
+
+
+class TestCapacity:
+    def test_the_reference_carries_one(self, model):
+        capacity = model.capacity(workload(), WHOLE, [CHAT, SUMMARIES])
+
+        assert 1.0 == capacity.work
+        assert Source.PRIOR is capacity.source
+
+    def test_the_reference_itself_is_in_doubt(self, model):
+        """Where nothing but utilisation binds, a law that is 21 % slower carries 1 / 1.21 of the work."""
+        capacity = model.capacity(workload(), WHOLE, [CHAT])
+
+        assert Binding.COMPUTE is capacity.binding
+        assert 1 / 1.212 == pytest.approx(capacity.work_low, abs=0.001)
+
+    @pytest.mark.parametrize(
+        ("profile", "work", "work_low", "binding"),
+        [
+            ("1g.20gb", 0.120, 0.079, Binding.KV),
+            ("2g.20gb", 0.127, 0.091, Binding.KV),
+            ("3g.40gb", 0.520, 0.403, Binding.COMPUTE),
+            ("4g.40gb", 0.540, 0.421, Binding.COMPUTE),
+            ("7g.80gb", 1.0, 0.781, Binding.COMPUTE),
+        ],
+    )
+    def test_slices_of_an_h100_by_their_binding_constraint(self, model, profile, work, work_low, binding):
+        capacity = model.capacity(workload(), h100(profile), [CHAT])
+
+        assert work == pytest.approx(capacity.work, abs=0.001)
+        assert work_low == pytest.approx(capacity.work_low, abs=0.001)
+        assert binding is capacity.binding
+
+    @pytest.mark.parametrize("profile", ["1g.20gb", "2g.20gb"])
+    def test_small_slices_are_worse_than_their_share_of_the_card(self, model, profile):
+        """Weights take the same room on a quarter of the memory as on all of it."""
+        assert model.capacity(workload(), h100(profile), [CHAT]).work < 0.6 * 0.25
+
+    def test_a_tight_first_token_rules_out_slices_before_the_whole_card(self, model):
+        strict = workload(ttft_s=0.350)
+
+        assert 1.0 == model.capacity(strict, WHOLE, [CHAT]).work
+        three = model.capacity(strict, h100("3g.40gb"), [CHAT])
+        assert three.work < 0.45
+        assert Binding.COMPUTE_TTFT is three.binding
+        assert model.capacity(strict, h100("2g.20gb"), [CHAT]) is None
+
+    def test_a_slice_that_may_well_miss_the_slo_has_no_safe_capacity(self, model):
+        """The first token of a request alone takes most of the target: a law 28 % slower misses it."""
+        capacity = model.capacity(workload(ttft_s=0.320), h100("3g.40gb"), [CHAT])
+
+        assert capacity.work > 0
+        assert 0.0 == capacity.work_low
+
+    def test_a_shape_without_room_for_the_model_cannot_serve(self, model):
+        assert model.capacity(workload(), h100("1g.10gb"), [CHAT]) is None
+        assert 0.0 == model.sustained(workload(), h100("1g.10gb"), CHAT)
+
+    def test_the_lowest_of_the_mixes_counts(self, model):
+        chat, summaries, both, reversed_ = (
+            model.capacity(workload(), h100("3g.40gb"), mixes)
+            for mixes in ([CHAT], [SUMMARIES], [CHAT, SUMMARIES], [SUMMARIES, CHAT])
+        )
+
+        assert chat.work != summaries.work
+        assert min(chat.work, summaries.work) == both.work
+        assert min(chat.work_low, summaries.work_low) == both.work_low
+        assert both == reversed_
+
+    def test_a_shape_that_cannot_serve_one_of_the_mixes_cannot_serve(self, model):
+        short, long = Mix(200.0, 100.0), Mix(9000.0, 100.0)
+
+        assert model.capacity(workload(), h100("2g.20gb"), [short]) is not None
+        assert model.capacity(workload(), h100("2g.20gb"), [short, long]) is None
+
+    def test_a_smaller_board_is_measured_against_the_largest(self):
+        fleet = CapacityModel([A100_80GB, H100_80GB])
+
+        assert 0.25 < fleet.capacity(workload(), Shape("a100-80gb"), [CHAT]).work < 0.5
+
+    def test_is_sustained_over_sustained(self, model):
+        capacity = model.capacity(workload(), h100("3g.40gb"), [CHAT])
+
+        rates = [model.sustained(workload(), shape, CHAT) for shape in (h100("3g.40gb"), WHOLE)]
+        assert rates[0] / rates[1] == capacity.work
+
+    def test_a_shape_of_a_board_outside_the_fleet_is_refused(self, model):
+        with pytest.raises(InputError) as refusal:
+            model.capacity(workload(), Shape("a30-24gb"), [CHAT])
+
+        assert "board a30-24gb is not in the fleet" == refusal.value.what
+        assert "use one of h100-80gb" == refusal.value.fix
+
+    def test_a_profile_that_the_board_does_not_offer_is_refused(self, model):
+        with pytest.raises(InputError, match=r"no MIG profile 5g\.60gb"):
+            model.capacity(workload(), h100("5g.60gb"), [CHAT])
+
+    def test_asking_twice_gives_the_same(self, model):
+        first = model.capacity(workload(), h100("3g.40gb"), [CHAT])
+
+        assert first == model.capacity(workload(), h100("3g.40gb"), [CHAT])
+        assert first == CapacityModel([H100_80GB]).capacity(workload(), h100("3g.40gb"), [CHAT])
+
+    def test_workloads_with_other_targets_are_kept_apart(self, model):
+        loose = model.sustained(workload(ttft_s=1.0), WHOLE, CHAT)
+
+        assert model.sustained(workload(ttft_s=0.150), WHOLE, CHAT) < loose
+        assert loose == model.sustained(workload(ttft_s=1.0), WHOLE, CHAT)
+
+    @pytest.mark.parametrize("board", BOARDS.values(), ids=lambda board: board.id)
+    @pytest.mark.parametrize("name", ["qwen2.5-3b-bf16", "qwen2.5-7b-bf16"])
+    def test_no_slice_carries_more_than_the_whole_card(self, board, name):
+        model = CapacityModel([board])
+
+        for shape in shapes_of(board):
+            capacity = model.capacity(workload(name), shape, [CHAT])
+            assert capacity is None or 0 <= capacity.work_low < capacity.work < 1 + 1e-9
+
+
+class TestWork:
+    def test_is_requests_over_what_the_reference_sustains(self, model):
+        sustained = model.sustained(workload(), WHOLE, CHAT)
+
+        work = model.work(workload(), np.array([sustained, 3.0]), np.full(2, 1000.0), np.full(2, 250.0))
+
+        assert [1.0, 3.0 / sustained] == pytest.approx(work.tolist())
+
+    def test_longer_requests_are_more_work(self, model):
+        requests = np.ones(3)
+
+        work = model.work(
+            workload(), requests, np.array([500.0, 1000.0, 6000.0]), np.array([250.0, 250.0, 250.0])
+        )
+
+        assert work[0] < work[1] < work[2]
+
+    def test_no_requests_are_no_work_even_if_nobody_knows_their_tokens(self, model):
+        work = model.work(workload(), np.zeros(2), np.array([np.nan, 1000.0]), np.array([np.nan, 250.0]))
+
+        assert [0.0, 0.0] == work.tolist()
+
+    def test_what_is_unknown_stays_unknown(self, model):
+        requests = np.array([np.nan, 2.0, 2.0, 2.0])
+        prompts, outputs = np.array([1000.0, np.nan, 1000.0, 1000.0]), np.array([250.0, 250.0, np.nan, 250.0])
+
+        work = model.work(workload(), requests, prompts, outputs)
+
+        assert [True, True, True, False] == np.isnan(work).tolist()
+
+    def test_an_empty_history_has_no_work(self, model):
+        assert [] == model.work(workload(), np.array([]), np.array([]), np.array([])).tolist()
+
+    def test_mixes_within_the_same_two_digits_are_the_same_work(self, model):
+        work = model.work(workload(), np.ones(2), np.array([1010.0, 1100.0]), np.array([251.0, 260.0]))
+
+        assert work[0] == work[1]
+
+    def test_a_prompt_that_no_card_answers_in_time_is_bounded_work(self, model):
+        """The reference takes 0.8 s for 30,000 tokens alone; no number of replicas can make that 0.1 s."""
+        strict = workload(ttft_s=0.1)
+
+        work = model.work(strict, np.ones(2), np.array([1000.0, 30_000.0]), np.array([250.0, 250.0]))
+
+        assert 10 * work[0] < work[1] < 100 * work[0]
+        assert 1.0 == model.capacity(strict, WHOLE, [Mix(30_000.0, 250.0)]).work
+
+    def test_the_bound_of_a_target_that_gave_way_stays_in_proportion(self, model):
+        """Slower by 21 % throughout, its target included: 1 / 1.21 of the work."""
+        capacity = model.capacity(workload(ttft_s=0.1), WHOLE, [Mix(30_000.0, 250.0)])
+
+        assert 1 / 1.212 == pytest.approx(capacity.work_low, abs=0.001)
+
+    def test_a_mean_beyond_the_longest_sequence_counts_as_that(self, model):
+        work = model.work(workload(), np.ones(2), np.array([32_000.0, 90_000.0]), np.array([768.0, 50_000.0]))
+
+        assert np.isfinite(work).all()
+        assert work[0] == pytest.approx(work[1], rel=0.5)
