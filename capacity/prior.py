@@ -39,7 +39,7 @@ RUNTIME_GIB = 1.5
 _GIB = 2**30
 
 _Z90 = 1.2816
-"""A normal variable stays below this many standard deviations with 90 %."""
+"""A normal variable stays below this many standard deviations with a probability of 90 %."""
 
 _SIGMA = 0.15
 """Lognormal spread of the parameters; against the fits named above they err by -14 to +17 %."""
@@ -65,7 +65,7 @@ def prior(model: ModelSpec, board: Board, shape: Shape) -> Law:
 
 
 def slow_prior(model: ModelSpec, board: Board, shape: Shape) -> Law:
-    """Return the law that is slower than the true one with 90 %; errors as for `prior`.
+    """Return the law that is slower than the true one with 90 % confidence; errors as for `prior`.
 
     The three parameters are taken to err together (one engine, one driver). A sustained rate falls with
     each of them, so that the rate under this law is its 10 % quantile, and lower than that if they do not.
