@@ -2,8 +2,8 @@
 
 The largest arrival rate at which the mean latencies stay within what the SLO allows, and at most 0.70 of
 the rate that a full batch reaches. Above that the queue model is too kind: at 0.85 the simulated TTFT is
-1.8 times the predicted one. Up to there, simulated replicas keep 91 % and more within a p95 target that binds;
-where prompts average more than the token budget and wait for one another, 89 %.
+1.8 times the predicted one. Up to there, simulated replicas keep 91 % and more within a p95 target that
+binds; where prompts average more than the token budget and wait for one another, 89 %.
 """
 
 from __future__ import annotations
