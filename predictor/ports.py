@@ -62,6 +62,11 @@ class SignalBuckets:
     start_s: int
     values: Mapping[Signal, Floats]
 
+    @property
+    def end_s(self) -> int:
+        """End of the last bucket, seconds since the epoch."""
+        return self.start_s + BUCKET_S * max((len(values) for values in self.values.values()), default=0)
+
 
 @dataclass(frozen=True, slots=True)
 class InstantSamples:

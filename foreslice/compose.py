@@ -1,0 +1,154 @@
+"""The composition root: where settings choose the adapters behind the ports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from actuator.ports import Cluster
+from allocator.need import Timing
+from capacity.estimate import CapacityModel
+from fleet.boards import BOARDS, H100_80GB, Board
+from fleet.workload import Workload
+from foreslice.clock import Clock, WallClock
+from foreslice.outlook import Observatory
+from foreslice.settings.load import matches_of, workloads_of
+from foreslice.settings.schema import EmbeddedCluster, FileMetrics, NoCluster, Settings
+from foreslice.tick import Loop
+from predictor.ladder import Ladder
+from predictor.ports import Forecaster, MetricsSource
+from predictor.sources.file import FileSource
+from simulator.tenants import tenants_of
+from simulator.world import World, WorldSpec
+
+WORLD_SEED = 1
+"""`foreslice run` always meets the same simulated world."""
+
+LAST_DAY = 10
+"""Day of the shipped traffic on which a simulated world starts; the ten before are its history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the loop runs against.
+
+    Attributes:
+        clock: Where time comes from.
+        metrics: Where demand is read from.
+        cluster: What is acted on, `None` = nothing.
+        boards: Kinds of cards.
+        before_tick: Called before every tick; moves a simulated world on, and does nothing elsewhere.
+        alone: Held by a job while it uses the adapters: a simulated world serves one at a time.
+    """
+
+    clock: Clock
+    metrics: MetricsSource
+    cluster: Cluster | None
+    boards: tuple[Board, ...]
+    before_tick: Callable[[], None]
+    alone: AbstractContextManager[object]
+
+
+class _FileClock:
+    """Time stands at the newest row of a recorded file, and moves when the file grows."""
+
+    def __init__(self, source: FileSource) -> None:
+        self._source = source
+
+    def now_s(self) -> float:
+        return self._source.end_s
+
+
+class _WorldClock:
+    """A simulated world's time, one second for each of the machine's."""
+
+    def __init__(self, world: World) -> None:
+        self._wall = WallClock()
+        self._ahead_s = world.clock.now_s - self._wall.now_s()
+
+    def now_s(self) -> float:
+        return self._wall.now_s() + self._ahead_s
+
+
+def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
+    """Return the adapters that the settings choose; relative paths are relative to `folder`.
+
+    Raises `InputError` where a file that they name cannot be used.
+    """
+    source = None
+    if isinstance(settings.metrics, FileMetrics):
+        source = FileSource(folder / settings.metrics.path, matches_of(settings))
+    if isinstance(settings.cluster, NoCluster):
+        if source is None:
+            raise AssertionError("settings let embedded metrics only into an embedded cluster")
+        boards = (BOARDS[settings.cluster.board],)
+        return Surroundings(_FileClock(source), source, None, boards, lambda: None, nullcontext())
+    world = _world(settings.cluster, workloads_of(settings))
+    world_clock = _WorldClock(world)
+    return Surroundings(
+        clock=_FileClock(source) if source is not None else world_clock,
+        metrics=source if source is not None else world.metrics,
+        cluster=world.cluster,
+        boards=(world.spec.board,),
+        before_tick=lambda: world.advance_to(world_clock.now_s()),
+        alone=Lock(),
+    )
+
+
+def _world(cluster: EmbeddedCluster, workloads: tuple[Workload, ...]) -> World:
+    """Return a simulated fleet that serves these workloads, on the last of the shipped days."""
+    tenants = tenants_of(workloads, CapacityModel([H100_80GB]), WORLD_SEED)
+    spec = WorldSpec(tenants, LAST_DAY, nodes=cluster.nodes, gpus_per_node=cluster.cards_per_node)
+    return World(spec, WORLD_SEED)
+
+
+def loop_of(settings: Settings, surroundings: Surroundings) -> Loop:
+    """Return the loop that the settings describe, on these adapters."""
+    loop = settings.loop
+    timing = Timing(
+        tick_s=loop.tick,
+        lead_s=loop.lead,
+        regrow_s=loop.lead,
+        dwell_s=loop.dwell,
+        shape_dwell_s=loop.shape_dwell,
+        quiet_s=loop.quiet,
+    )
+    return make_loop(
+        workloads_of(settings), surroundings, timing, _ladder, loop.history, acting=settings.acting
+    )
+
+
+def make_loop(
+    workloads: tuple[Workload, ...],
+    surroundings: Surroundings,
+    timing: Timing,
+    make_forecaster: Callable[[Workload], Forecaster],
+    history_s: float,
+    *,
+    acting: bool,
+) -> Loop:
+    """Return a loop over these workloads; `make_forecaster` is what policies differ in."""
+    observatory = Observatory(
+        workloads,
+        surroundings.metrics,
+        CapacityModel(surroundings.boards),
+        surroundings.boards,
+        make_forecaster,
+        history_s,
+    )
+    return Loop(
+        workloads,
+        timing,
+        surroundings.clock,
+        surroundings.metrics,
+        observatory,
+        surroundings.cluster,
+        acting=acting,
+    )
+
+
+def _ladder(workload: Workload) -> Forecaster:
+    return Ladder(workload.key)

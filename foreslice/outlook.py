@@ -1,0 +1,233 @@
+"""What is known and expected of every workload's demand, as of its last closed bucket.
+
+Refreshed off the tick's thread; the tick reads the newest outlook, with its age. Everything here is
+a cache: it is rebuilt from the metrics source after a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from allocator.offers import Offers, offers_for
+from capacity.estimate import CapacityModel
+from fleet.boards import Board
+from fleet.demand import Mix, PeakForecast
+from fleet.errors import RefusedError
+from fleet.signal import Signal
+from fleet.workload import Workload, WorkloadKey
+from predictor.demand import demand_history
+from predictor.ports import (
+    BUCKET_S,
+    DemandHistory,
+    Floats,
+    Forecaster,
+    MetricsSource,
+    SignalBuckets,
+    WorkSeries,
+)
+
+SIGNALS = tuple(Signal)
+DAY_BUCKETS = 86400 // BUCKET_S
+HOUR_BUCKETS = 3600 // BUCKET_S
+DEFAULT_MIX = Mix(1024.0, 256.0)
+"""Tokens of a request assumed until a first one has been seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a decision about one workload may use.
+
+    Attributes:
+        end_s: End of the last closed bucket.
+        forecast: Peaks ahead, `None` while there is too little history.
+        no_forecast_because: Why there is none.
+        recent_work: Work in the last closed buckets, oldest first, NaN = unknown.
+        mix: Tokens of a request over the last hour.
+        offers: Shapes that could carry it, with capacities at its present mixes.
+    """
+
+    end_s: float
+    forecast: PeakForecast | None
+    no_forecast_because: str
+    recent_work: Floats
+    mix: Mix
+    offers: Offers
+
+    def quiet_peak(self, quiet_s: float) -> float | None:
+        """Return the largest work over the quiet time, `None` unless all of it is known."""
+        buckets = self.recent_work[-max(1, round(quiet_s / BUCKET_S)) :]
+        if len(buckets) * BUCKET_S < quiet_s or bool(np.isnan(buckets).any()):
+            return None
+        return float(buckets.max())
+
+
+class Observatory:
+    """Keeps one forecaster per workload up to date with the metrics source.
+
+    Args:
+        workloads: Workloads to look after.
+        metrics: Where their signals are read from.
+        capacity: Turns demand into work, and shapes into capacity.
+        boards: Kinds of cards in the fleet.
+        make_forecaster: Makes the forecaster of one workload.
+        history_s: How far back to learn from.
+    """
+
+    def __init__(
+        self,
+        workloads: Sequence[Workload],
+        metrics: MetricsSource,
+        capacity: CapacityModel,
+        boards: Sequence[Board],
+        make_forecaster: Callable[[Workload], Forecaster],
+        history_s: float,
+    ) -> None:
+        self._workloads = tuple(workloads)
+        self._metrics = metrics
+        self._capacity = capacity
+        self._boards = tuple(boards)
+        self._make_forecaster = make_forecaster
+        self._history_s = history_s
+        self._forecasters: dict[WorkloadKey, Forecaster] = {}
+        self._tails: dict[WorkloadKey, SignalBuckets] = {}
+        self._days: dict[WorkloadKey, DemandHistory] = {}
+        self._works: dict[WorkloadKey, Floats] = {}
+        self._end_s: int | None = None
+
+    def refresh(self, now_s: float) -> Mapping[WorkloadKey, Outlook]:
+        """Read the buckets closed since the last call and return every workload's outlook.
+
+        Raises `UnavailableError` when the metrics source does not answer; nothing is lost, the next
+        call reads what this one could not.
+        """
+        end_s = int(now_s // BUCKET_S) * BUCKET_S
+        start_s = end_s - int(self._history_s // BUCKET_S) * BUCKET_S if self._end_s is None else self._end_s
+        keys = [workload.key for workload in self._workloads]
+        read = self._metrics.samples(SIGNALS, keys, start_s, end_s) if end_s > start_s else {}
+        for workload in self._workloads:
+            if workload.key in read:
+                self._learn(workload, self._demand(read[workload.key]))
+        self._end_s = end_s
+        return {workload.key: self._outlook(workload) for workload in self._workloads}
+
+    def work_per_request_rate(self, workload: Workload, mix: Mix) -> float:
+        """Return the work of one offered request/s at this mix."""
+        return 1.0 / self._capacity.sustained(workload, self._capacity.reference(workload), mix)
+
+    def _demand(self, new: SignalBuckets) -> DemandHistory:
+        """Return the demand of new buckets; growth and token mix look back at the ones before them."""
+        before = self._tails.get(new.workload)
+        joined = new if before is None else _followed(before, new)
+        self._tails[new.workload] = _tail(joined, HOUR_BUCKETS)
+        demand = _last(demand_history(joined), (joined.end_s - new.start_s) // BUCKET_S)
+        day = self._days.get(new.workload)
+        return demand if day is None else _with_mix_of(demand, day)
+
+    def _learn(self, workload: Workload, new: DemandHistory) -> None:
+        work = self._work(workload, new)
+        forecaster = self._forecasters.get(workload.key)
+        if forecaster is None:
+            series = WorkSeries(workload.key, new.start_s, work, new.is_censored)
+            self._forecasters[workload.key] = self._make_forecaster(workload).fit(series)
+            self._days[workload.key] = _last(new, DAY_BUCKETS)
+            self._works[workload.key] = work[-DAY_BUCKETS:]
+            return
+        for bucket, censored in zip(work, new.is_censored, strict=True):
+            forecaster.update(float(bucket), is_censored=bool(censored))
+        self._days[workload.key] = _last(_joined(self._days[workload.key], new), DAY_BUCKETS)
+        self._works[workload.key] = np.concatenate([self._works[workload.key], work])[-DAY_BUCKETS:]
+
+    def _work(self, workload: Workload, demand: DemandHistory) -> Floats:
+        return self._capacity.work(
+            workload, demand.requests_per_s, demand.prompt_tokens, demand.output_tokens
+        )
+
+    def _outlook(self, workload: Workload) -> Outlook:
+        day = self._days[workload.key]
+        forecast, because = None, ""
+        try:
+            forecast = self._forecasters[workload.key].peaks()
+        except RefusedError as error:
+            because = str(error)
+        work = self._works[workload.key]
+        mixes = _mixes(day, work)
+        return Outlook(
+            end_s=day.end_s,
+            forecast=forecast,
+            no_forecast_because=because,
+            recent_work=work[-HOUR_BUCKETS:],
+            mix=mixes[0],
+            offers=offers_for(workload, self._boards, self._capacity, mixes),
+        )
+
+
+def _mixes(day: DemandHistory, work: Floats) -> tuple[Mix, Mix]:
+    """Return the request-weighted mix of the last hour, and the mix at the last day's peak of work."""
+    hour = _mean_mix(day, slice(-HOUR_BUCKETS, None)) or _mean_mix(day, slice(None)) or DEFAULT_MIX
+    if np.isnan(work).all():
+        return hour, hour
+    peak = int(np.nanargmax(work))
+    return hour, _mean_mix(day, slice(peak, peak + 1)) or hour
+
+
+def _mean_mix(day: DemandHistory, part: slice) -> Mix | None:
+    requests = day.requests_per_s[part]
+    known = (
+        np.isfinite(requests) & np.isfinite(day.prompt_tokens[part]) & np.isfinite(day.output_tokens[part])
+    )
+    weights = requests[known]
+    if weights.sum() == 0:
+        return None
+    return Mix(
+        float(np.average(day.prompt_tokens[part][known], weights=weights)),
+        float(np.average(day.output_tokens[part][known], weights=weights)),
+    )
+
+
+def _followed(before: SignalBuckets, new: SignalBuckets) -> SignalBuckets:
+    return replace(
+        before, values={s: np.concatenate([before.values[s], values]) for s, values in new.values.items()}
+    )
+
+
+def _tail(buckets: SignalBuckets, count: int) -> SignalBuckets:
+    dropped = max(0, (buckets.end_s - buckets.start_s) // BUCKET_S - count)
+    return replace(
+        buckets,
+        start_s=buckets.start_s + dropped * BUCKET_S,
+        values={signal: values[dropped:] for signal, values in buckets.values.items()},
+    )
+
+
+def _with_mix_of(demand: DemandHistory, day: DemandHistory) -> DemandHistory:
+    """Return demand with the last known mix carried into buckets in which too little finished to tell."""
+    return replace(
+        demand,
+        prompt_tokens=np.where(np.isnan(demand.prompt_tokens), day.prompt_tokens[-1], demand.prompt_tokens),
+        output_tokens=np.where(np.isnan(demand.output_tokens), day.output_tokens[-1], demand.output_tokens),
+    )
+
+
+def _joined(first: DemandHistory, then: DemandHistory) -> DemandHistory:
+    return replace(
+        first,
+        requests_per_s=np.concatenate([first.requests_per_s, then.requests_per_s]),
+        prompt_tokens=np.concatenate([first.prompt_tokens, then.prompt_tokens]),
+        output_tokens=np.concatenate([first.output_tokens, then.output_tokens]),
+        is_censored=np.concatenate([first.is_censored, then.is_censored]),
+    )
+
+
+def _last(history: DemandHistory, buckets: int) -> DemandHistory:
+    dropped = max(0, len(history.requests_per_s) - buckets)
+    return replace(
+        history,
+        start_s=history.start_s + dropped * BUCKET_S,
+        requests_per_s=history.requests_per_s[dropped:],
+        prompt_tokens=history.prompt_tokens[dropped:],
+        output_tokens=history.output_tokens[dropped:],
+        is_censored=history.is_censored[dropped:],
+    )

@@ -1,0 +1,263 @@
+"""One day through the service's own loop on a simulated fleet, under a virtual clock.
+
+The three jobs run inline, in a fixed order, at their virtual times; what `forecast` and `plan` work
+out is used from the next tick on, which stands for the time that they take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from numpy.typing import NDArray
+
+from actuator.outcome import Outcome
+from allocator.need import Timing
+from capacity.estimate import CapacityModel
+from fleet.boards import H100_80GB
+from fleet.change import Verb
+from fleet.workload import Mode, Workload, WorkloadKey
+from foreslice.compose import Surroundings, make_loop
+from foreslice.tick import Loop, Tick
+from predictor.forecasters.hold import Hold
+from predictor.ladder import Ladder
+from predictor.ports import BUCKET_S, Floats, Forecaster, WorkSeries
+from simulator.account import Summary, layouts
+from simulator.rivals import OraclePeaks
+from simulator.tenants import shipped_tenants
+from simulator.traffic import DAY_S, MINUTE_S
+from simulator.world import World, WorldSpec
+
+Layouts = NDArray[np.int8]
+
+BUCKET_LAG_S = 20
+"""Forecasts wait this long for a minute's last scrape."""
+
+DRAWN_WINDOW_S = 300
+"""Window whose forecast peaks are kept for pictures."""
+
+PROGRESS_EVERY_S = 600
+"""How often a replay says how far it is, virtual seconds."""
+
+DRAWN_LOW, DRAWN_HIGH = 0.90, 0.99
+"""Quantiles between which pictures show the forecast."""
+
+
+class Policy(StrEnum):
+    """Who decides in a replay."""
+
+    FORESLICE = "foreslice"
+    FORECAST_OFF = "forecast off"
+    STATIC = "static whole GPU"
+    ORACLE = "oracle"
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What is replayed.
+
+    Attributes:
+        seed: Draws sizes, arrivals, delays and the engines' hidden truth.
+        index: Which day of the shipped traffic; the days before it are history.
+        length_s: How much of it.
+        timing: Times that decisions look across.
+    """
+
+    seed: int
+    index: int = 10
+    length_s: int = 86400
+    timing: Timing = Timing()
+
+
+@dataclass(frozen=True, slots=True)
+class Peaks:
+    """Forecast peaks of one workload over a day, for pictures.
+
+    Attributes:
+        at_s: When each forecast was made.
+        window_s: Window that they speak of.
+        low: Lower quantile drawn.
+        high: Upper quantile drawn.
+    """
+
+    at_s: Floats
+    window_s: int
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class StepTaken:
+    """One step that was written."""
+
+    at_s: float
+    workload: WorkloadKey
+    verb: Verb
+    variant: str
+    replicas: int
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What came of a day under one policy.
+
+    Attributes:
+        policy: Who decided.
+        summary: Figures.
+        minutes_s: Start of each minute, seconds since the epoch.
+        cards_in_use: Cards with an allocated device, by minute.
+        work: Offered work by workload and minute.
+        capacity: Ready capacity by workload and minute, lower bound; empty for a policy without a loop.
+        peaks: Forecasts by workload; likewise.
+        layout: By minute, card and memory slice: 0 = free, n = the n-th workload of `work`.
+        steps: What was written, in order.
+        rungs: Forecaster in use at the end, by workload.
+    """
+
+    policy: Policy
+    summary: Summary
+    minutes_s: Floats
+    cards_in_use: NDArray[np.int64]
+    work: Mapping[WorkloadKey, Floats]
+    capacity: Mapping[WorkloadKey, Floats]
+    peaks: Mapping[WorkloadKey, Peaks]
+    layout: Layouts
+    steps: tuple[StepTaken, ...]
+    rungs: Mapping[WorkloadKey, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a replay is, for people who wait."""
+
+    policy: Policy
+    done: float
+    cards_in_use: int
+    note: str
+
+
+def replay(policy: Policy, day: Day, on_progress: Callable[[Progress], None] = lambda _: None) -> Replayed:
+    """Return what comes of a day under a policy. The same arguments give the same result, to the byte."""
+    tenants = shipped_tenants(CapacityModel([H100_80GB]), day.seed)
+    world = World(WorldSpec(tenants, start_day=day.index), day.seed)
+    workloads = tuple(replace(tenant.workload, mode=Mode.FULL) for tenant in tenants)
+    recorder = _Recorder(policy, world, workloads)
+    loop = None if policy is Policy.STATIC else _loop(policy, world, workloads, day)
+    end_s = world.start_s + day.length_s
+    for at_s in range(world.start_s, end_s + 1, round(day.timing.tick_s)):
+        world.advance_to(at_s)
+        if loop is not None:
+            recorder.note(loop.tick())
+            if at_s % BUCKET_S == BUCKET_LAG_S or at_s == world.start_s:
+                loop.forecast()
+                loop.plan()
+        if at_s % PROGRESS_EVERY_S == 0:
+            on_progress(recorder.progress(at_s, (at_s - world.start_s) / day.length_s))
+    return recorder.result(end_s)
+
+
+def _loop(policy: Policy, world: World, workloads: tuple[Workload, ...], day: Day) -> Loop:
+    def forecaster(workload: Workload) -> Forecaster:
+        match policy:
+            case Policy.FORECAST_OFF:
+                return Hold(workload.key)
+            case Policy.ORACLE:
+                return OraclePeaks(world.truth(workload.key))
+            case _:
+                return Ladder(workload.key)
+
+    surroundings = Surroundings(
+        clock=_WorldClock(world),
+        metrics=world.metrics,
+        cluster=world.cluster,
+        boards=(world.spec.board,),
+        before_tick=lambda: None,
+        alone=nullcontext(),
+    )
+    history_s = day.index * DAY_S
+    return make_loop(workloads, surroundings, day.timing, forecaster, history_s, acting=True)
+
+
+class _WorldClock:
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def now_s(self) -> float:
+        return self._world.clock.now_s
+
+
+class _Recorder:
+    """Keeps what a picture of the day needs."""
+
+    def __init__(self, policy: Policy, world: World, workloads: tuple[Workload, ...]) -> None:
+        self._policy = policy
+        self._world = world
+        self._keys = [workload.key for workload in workloads]
+        self._capacity: dict[WorkloadKey, list[float]] = {key: [] for key in self._keys}
+        self._peaks: dict[WorkloadKey, dict[float, tuple[float, float]]] = {key: {} for key in self._keys}
+        self._rungs: dict[WorkloadKey, str] = {}
+        self._steps: list[StepTaken] = []
+
+    def note(self, tick: Tick) -> None:
+        """Take in one tick."""
+        self._steps += [
+            StepTaken(tick.at_s, r.target, r.step.verb, r.step.variant, r.step.replicas, r.reason)
+            for r in tick.results
+            if r.outcome in {Outcome.DONE, Outcome.UNCONFIRMED}
+        ]
+        if tick.at_s % BUCKET_S or tick.fleet is None:
+            return
+        for key in self._keys:
+            outlook, standing = tick.outlooks.get(key), tick.fleet.standing(key)
+            ready = outlook.offers.carried(standing.ready) if outlook and standing else np.nan
+            self._capacity[key].append(ready)
+            if outlook is not None and outlook.forecast is not None:
+                forecast = outlook.forecast
+                self._rungs[key] = forecast.rung
+                self._peaks[key][forecast.made_at_s] = (
+                    forecast.peak(DRAWN_WINDOW_S, DRAWN_LOW),
+                    forecast.peak(DRAWN_WINDOW_S, DRAWN_HIGH),
+                )
+
+    def progress(self, at_s: float, done: float) -> Progress:
+        """Return how far the run is."""
+        last = self._steps[-1] if self._steps else None
+        note = f"{last.workload.name}: {last.variant} at {last.replicas}" if last else ""
+        cards = len({h.device.gpu for h in self._world.journal.holdings if h.until_s > at_s})
+        return Progress(self._policy, done, cards, note)
+
+    def result(self, end_s: int) -> Replayed:
+        """Return what came of the day."""
+        world = self._world
+        minutes_s = np.arange(world.start_s, end_s, MINUTE_S, dtype=np.float64)
+        n = len(minutes_s)
+        cards = world.cluster.view(self._keys).gpus
+        layout = layouts(world.journal, cards, self._keys, world.start_s, end_s)
+        return Replayed(
+            policy=self._policy,
+            summary=world.summary(end_s),
+            minutes_s=minutes_s,
+            cards_in_use=(layout != 0).any(axis=2).sum(axis=1),
+            work={key: _minutes_of(world.truth(key), world.start_s, n) for key in self._keys},
+            capacity={key: np.array(ready[:n]) for key, ready in self._capacity.items() if ready},
+            peaks={key: _peaks_of(made) for key, made in self._peaks.items() if made},
+            layout=layout,
+            steps=tuple(self._steps),
+            rungs=self._rungs,
+        )
+
+
+def _minutes_of(truth: WorkSeries, start_s: int, n: int) -> Floats:
+    first = (start_s - truth.start_s) // BUCKET_S
+    return truth.work[first : first + n]
+
+
+def _peaks_of(made: Mapping[float, tuple[float, float]]) -> Peaks:
+    lows, highs = np.array(list(made.values())).T
+    return Peaks(np.array(list(made)), DRAWN_WINDOW_S, lows, highs)
+

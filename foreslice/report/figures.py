@@ -1,0 +1,197 @@
+"""Pictures of one replayed day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from fleet.workload import WorkloadKey
+from foreslice.replay import Replayed
+
+# Okabe and Ito's palette: told apart by people who do not see all colours; the first is for nobody.
+PALETTE = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#D55E00",
+    "#F0E442",
+    "#8C6BB1",
+)
+FREE = "rgba(128,128,128,0.08)"
+ROW_PX = 190
+SLICE_PX = 7
+MAX_WORK_HEADROOM = 1.15
+
+
+def colour_of(keys: Sequence[WorkloadKey]) -> dict[WorkloadKey, str]:
+    """Return one colour a workload, the same in every picture."""
+    return {key: PALETTE[index % len(PALETTE)] for index, key in enumerate(keys)}
+
+
+def demand_figure(day: Replayed) -> go.Figure:
+    """Return one row a workload: work offered, what was forecast for it, and what was ready to carry it.
+
+    A forecast is drawn at the end of the window that it speaks of, beside the peak that really came.
+    """
+    keys = list(day.work)
+    figure = make_subplots(
+        rows=len(keys),
+        cols=1,
+        shared_xaxes=True,
+        vertical_spacing=0.25 / len(keys),
+        subplot_titles=[key.name for key in keys],
+    )
+    for row, key in enumerate(keys, start=1):
+        shown = row == 1
+        peaks = day.peaks.get(key)
+        if peaks is not None:
+            times = _times(peaks.at_s + peaks.window_s)
+            for quantile, fill in ((peaks.low, None), (peaks.high, "tonexty")):
+                figure.add_scatter(
+                    x=times,
+                    y=_rounded(quantile),
+                    mode="lines",
+                    line={"width": 0},
+                    fill=fill,
+                    fillcolor="rgba(0,114,178,0.22)",
+                    name=f"forecast peak, next {peaks.window_s / 60:.0f} min, q .90 to .99",
+                    legendgroup="forecast",
+                    showlegend=shown and fill is not None,
+                    hoverinfo="skip",
+                    row=row,
+                    col=1,
+                )
+        figure.add_scatter(
+            x=_times(day.minutes_s),
+            y=_rounded(day.capacity[key]),
+            mode="lines",
+            line={"width": 1.5, "color": "#009E73", "shape": "hv"},
+            name="ready capacity, lower bound",
+            legendgroup="capacity",
+            showlegend=shown,
+            row=row,
+            col=1,
+        )
+        figure.add_scatter(
+            x=_times(day.minutes_s),
+            y=_rounded(day.work[key]),
+            mode="lines",
+            line={"width": 1.2, "color": "#D55E00"},
+            name="work offered",
+            legendgroup="work",
+            showlegend=shown,
+            row=row,
+            col=1,
+        )
+        top = float(max(np.nanmax(day.work[key]), np.nanmax(day.capacity[key])))
+        figure.update_yaxes(range=[0, top * MAX_WORK_HEADROOM], title_text="replicas", row=row, col=1)
+    return _styled(figure, height=ROW_PX * len(keys) + 80)
+
+
+def cards_figure(day: Replayed) -> go.Figure:
+    """Return a map of every memory slice of every card over the day, coloured by who held it."""
+    keys = list(day.work)
+    colours = colour_of(keys)
+    steps = len(keys) + 1
+    scale = [FREE, *colours.values()]
+    minutes, cards, slices = day.layout.shape
+    figure = go.Figure(
+        go.Heatmap(
+            x=_times(day.minutes_s),
+            y=[f"card {card} slice {index}" for card in range(cards) for index in range(slices)],
+            z=day.layout.reshape(minutes, cards * slices).T,
+            zmin=-0.5,
+            zmax=steps - 0.5,
+            colorscale=[
+                [(index + edge) / steps, colour] for index, colour in enumerate(scale) for edge in (0, 1)
+            ],
+            showscale=False,
+            customdata=np.array(["free", *(key.name for key in keys)])[day.layout]
+            .reshape(minutes, cards * slices)
+            .T,
+            hovertemplate="%{x|%H:%M} %{y}: %{customdata}<extra></extra>",
+        )
+    )
+    for key, colour in colours.items():
+        figure.add_scatter(
+            x=[None],
+            y=[None],
+            mode="markers",
+            marker={"size": 10, "color": colour, "symbol": "square"},
+            name=key.name,
+        )
+    for card in range(1, cards):
+        figure.add_hline(y=card * slices - 0.5, line={"width": 1, "color": "rgba(128,128,128,0.6)"})
+    figure.update_yaxes(
+        tickvals=[card * slices + slices / 2 for card in range(cards)],
+        ticktext=[f"card {card}" for card in range(cards)],
+    )
+    return _styled(figure, height=SLICE_PX * cards * slices + 120)
+
+
+def steps_figure(day: Replayed) -> go.Figure:
+    """Return every step that was taken, by workload, with its reason on hover."""
+    keys = list(day.work)
+    figure = go.Figure()
+    for verb, symbol, colour in (
+        ("create-variant", "diamond-open", "#8C6BB1"),
+        ("scale-up", "triangle-up", "#009E73"),
+        ("scale-down", "triangle-down", "#D55E00"),
+    ):
+        steps = [step for step in day.steps if step.verb == verb]
+        figure.add_scatter(
+            x=_times(np.array([step.at_s for step in steps])),
+            y=[step.workload.name for step in steps],
+            mode="markers",
+            marker={"symbol": symbol, "size": 10, "color": colour},
+            name=verb,
+            text=[f"{step.variant}: {step.replicas} replicas<br>{step.because}" for step in steps],
+            hovertemplate="%{x|%H:%M:%S} %{y}<br>%{text}<extra></extra>",
+        )
+    figure.update_yaxes(categoryorder="array", categoryarray=[key.name for key in reversed(keys)])
+    return _styled(figure, height=34 * len(keys) + 120)
+
+
+def cards_in_use_figure(days: Sequence[Replayed]) -> go.Figure:
+    """Return the cards in use over the day under every policy."""
+    figure = go.Figure()
+    for day, colour in zip(days, PALETTE, strict=False):
+        figure.add_scatter(
+            x=_times(day.minutes_s),
+            y=day.cards_in_use,
+            mode="lines",
+            line={"shape": "hv", "color": colour, "width": 1.8},
+            name=day.policy,
+        )
+    figure.update_yaxes(rangemode="tozero", title_text="cards in use")
+    return _styled(figure, height=300)
+
+
+def _times(at_s: np.ndarray) -> list[str]:
+    return [datetime.fromtimestamp(float(s), UTC).strftime("%Y-%m-%d %H:%M:%S") for s in at_s]
+
+
+def _rounded(values: np.ndarray) -> list[float | None]:
+    """Return values as the page needs them: four digits, unknown as a gap."""
+    return [None if np.isnan(value) else round(float(value), 4) for value in values]
+
+
+def _styled(figure: go.Figure, *, height: int) -> go.Figure:
+    figure.update_layout(
+        height=height,
+        margin={"l": 90, "r": 20, "t": 60, "b": 40},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": "system-ui, sans-serif", "size": 12},
+        legend={"orientation": "h", "x": 0, "y": 1 + 30 / height, "yanchor": "bottom"},
+        hovermode="closest",
+    )
+    figure.update_xaxes(gridcolor="rgba(128,128,128,0.2)", tickformat="%H:%M")
+    figure.update_yaxes(gridcolor="rgba(128,128,128,0.2)", zerolinecolor="rgba(128,128,128,0.4)")
+    return figure

@@ -1,0 +1,135 @@
+"""The figures of a replay in words and rows, the same for the terminal, the page and the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fleet.workload import WorkloadKey
+from foreslice.replay import Policy, Replayed
+from simulator.traffic import Tenant
+
+Tenants = Mapping[WorkloadKey, Tenant]
+
+DISCLOSURE = (
+    "Simulated: cards, nodes, the cluster's API, its delays and the engines; no figure is a measurement of hardware. "
+    "Semi-synthetic: real request rates of ten-minute steps made continuous, arrivals drawn within them. "
+    "Real: who sent how much when, and the code that forecasts, decides and acts."
+)
+
+HEAD = (
+    "policy",
+    "GPU-hours",
+    "against static",
+    "SLO attainment",
+    "unserved work",
+    "changes",
+    "engines started",
+    "requests cut",
+)
+
+TENANTS_HEAD = ("tenant", "traffic", "model", "tier", "peak work", "forecaster", "SLO attainment", "changes")
+
+LEAST_PRIZE = 1.05
+"""Below this ratio of the rule's GPU-hours to the oracle's there is too little to gain to judge a forecast."""
+
+DATA_STEP_S = 600
+"""Step of the traffic: shorter lead times cannot be judged on it."""
+
+
+def rows(days: Sequence[Replayed]) -> list[tuple[str, ...]]:
+    """Return one row a policy, in words."""
+    static = next(day for day in days if day.policy is Policy.STATIC).summary.gpu_hours
+    return [
+        (
+            str(day.policy),
+            f"{day.summary.gpu_hours:.1f}",
+            f"{day.summary.gpu_hours / static:.2f} x",
+            f"{day.summary.attainment:.2%}",
+            f"{day.summary.unserved_share:.3%}",
+            str(day.summary.changes),
+            str(day.summary.pods_started),
+            f"{day.summary.requests_cut:.0f}",
+        )
+        for day in days
+    ]
+
+
+def tenant_rows(ours: Replayed, tenants: Tenants) -> list[tuple[str, ...]]:
+    """Return one row a tenant of our day, in words."""
+    return [
+        (
+            key.name,
+            f"{tenants[key].kind} ({tenants[key].client})",
+            tenants[key].workload.model,
+            str(tenants[key].workload.tier),
+            f"{ours.work[key].max():.2f}",
+            ours.rungs.get(key, "none"),
+            f"{ours.summary.attainment_by_workload[key]:.2%}",
+            str(sum(step.workload == key for step in ours.steps)),
+        )
+        for key in ours.work
+    ]
+
+
+def readings(days: Sequence[Replayed]) -> list[str]:
+    """Return what the table says and what it cannot say, one sentence each."""
+    by_policy = {day.policy: day.summary for day in days}
+    ours, off = by_policy[Policy.FORESLICE], by_policy[Policy.FORECAST_OFF]
+    static, oracle = by_policy[Policy.STATIC], by_policy[Policy.ORACLE]
+    lines = [
+        f"foreslice took {ours.gpu_hours / static.gpu_hours:.2f} of the GPU-hours of static whole GPUs sized for the "
+        f"99.9 % quantile of the days before, at {ours.attainment:.2%} attainment against {static.attainment:.2%}.",
+        f"Against the same service with the forecast off (k x the maximum of the last hour, k tuned on the days "
+        f"before): {ours.gpu_hours / off.gpu_hours:.2f} of the GPU-hours, {ours.unserved_share:.3%} of the work "
+        f"unserved against {off.unserved_share:.3%}.",
+    ]
+    if off.gpu_hours / oracle.gpu_hours < LEAST_PRIZE:
+        lines.append(
+            f"The rule without a forecast is within {off.gpu_hours / oracle.gpu_hours - 1:.1%} of the oracle's "
+            "GPU-hours: what a forecast is worth cannot be decided on this day."
+        )
+    lines.append(
+        f"The traffic's step is {DATA_STEP_S // 60} minutes and capacity is ready sooner than that: how demand moves "
+        "inside a step is drawn, so this day cannot tell what a forecast is worth at such lead times."
+    )
+    return lines
+
+
+def summary(days: Sequence[Replayed], tenants: Tenants, seed: int) -> dict[str, Any]:
+    """Return the figures for scripts; the same seed gives the same."""
+    return {
+        "seed": seed,
+        "disclosure": DISCLOSURE,
+        "policies": {
+            str(day.policy): {
+                "gpu_hours": round(day.summary.gpu_hours, 4),
+                "slice_hours": round(day.summary.slice_hours, 4),
+                "attainment": round(day.summary.attainment, 6),
+                "unserved_share": round(day.summary.unserved_share, 8),
+                "requests_offered": round(day.summary.requests_offered),
+                "requests_cut": round(day.summary.requests_cut, 4),
+                "changes": day.summary.changes,
+                "engines_started": day.summary.pods_started,
+                "attainment_by_workload": {
+                    str(key): round(share, 6) for key, share in day.summary.attainment_by_workload.items()
+                },
+            }
+            for day in days
+        },
+        "tenants": [
+            dict(zip(TENANTS_HEAD, row, strict=True)) for row in tenant_rows(days[0], tenants)
+        ],
+        "reading": readings(days),
+        "steps": [
+            {
+                "at_s": step.at_s,
+                "workload": str(step.workload),
+                "verb": str(step.verb),
+                "variant": step.variant,
+                "replicas": step.replicas,
+                "because": step.because,
+            }
+            for step in days[0].steps
+        ],
+    }

@@ -1,0 +1,119 @@
+"""One tick for people (a table) and for scripts (JSON)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from allocator.decide import Decision
+from fleet.workload import Workload
+from foreslice.tick import Tick
+
+
+def as_json(tick: Tick, workloads: Sequence[Workload]) -> dict[str, Any]:
+    """Return what a tick saw, decided and did; work is in full reference replicas, `null` is unknown."""
+    decisions = {decision.workload: decision for decision in tick.decisions}
+    return {
+        "at_s": tick.at_s,
+        "conditions": list(tick.conditions),
+        "gpus_in_use": tick.fleet.gpus_in_use if tick.fleet is not None else None,
+        "workloads": [
+            {
+                "workload": str(workload.key),
+                "mode": workload.mode.name.lower().replace("_", "-"),
+                **_outlook(tick, workload),
+                **_need(tick, workload),
+                **(_decision(decisions[workload.key]) if workload.key in decisions else {}),
+            }
+            for workload in workloads
+        ],
+        "steps": [
+            {
+                "workload": str(result.target),
+                "verb": result.step.verb,
+                "variant": result.step.variant,
+                "replicas": result.step.replicas,
+                "outcome": result.outcome,
+                "reason": result.reason,
+            }
+            for result in tick.results
+        ],
+    }
+
+
+def _outlook(tick: Tick, workload: Workload) -> dict[str, Any]:
+    outlook = tick.outlooks.get(workload.key)
+    if outlook is None:
+        return {}
+    forecast = outlook.forecast
+    return {
+        "forecast": None
+        if forecast is None
+        else {
+            "rung": forecast.rung,
+            "made_at_s": forecast.made_at_s,
+            "peaks": [
+                {"window_s": window_s, "quantile": quantile, "work": work}
+                for (window_s, quantile), work in sorted(forecast.peaks.items())
+            ],
+        },
+        "no_forecast_because": outlook.no_forecast_because or None,
+        "capacity_per_replica": {str(s): offer.work for s, offer in outlook.offers.by_shape.items()},
+    }
+
+
+def _need(tick: Tick, workload: Workload) -> dict[str, Any]:
+    need = tick.needs.get(workload.key)
+    if need is None:
+        return {}
+    return {
+        "need": {"up": need.up, "keep": need.keep, "reactive": need.reactive},
+        "distrust": list(need.distrust),
+    }
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    return {
+        "stands": str(decision.start),
+        "goal": str(decision.goal),
+        "short": decision.short,
+        "because": list(decision.because),
+        "without_forecast": str(decision.without_forecast),
+    }
+
+
+def as_text(tick: Tick, workloads: Sequence[Workload]) -> RenderableType:
+    """Return a table of a tick, one row a workload, with what is wrong below it."""
+    decisions = {decision.workload: decision for decision in tick.decisions}
+    table = Table(title=None, box=None, pad_edge=False)
+    for name in ("workload", "need", "asked now", "forecast", "stands", "goal", "because"):
+        table.add_column(name, justify="right" if name in {"need", "asked now"} else "left")
+    for workload in workloads:
+        need, decision = tick.needs.get(workload.key), decisions.get(workload.key)
+        outlook = tick.outlooks.get(workload.key)
+        forecast = outlook.forecast if outlook is not None else None
+        table.add_row(
+            str(workload.key),
+            f"{need.up:.2f}" if need else "unknown",
+            f"{need.reactive:.2f}" if need and need.reactive is not None else "unknown",
+            forecast.rung if forecast is not None else "none",
+            str(decision.start) if decision else "-",
+            str(decision.goal) if decision else "-",
+            decision.because[0] if decision and decision.because else (need.because if need else ""),
+        )
+    notes = [Text(condition, style="yellow") for condition in tick.conditions]
+    steps = [
+        Text(f"{r.target}: {r.step.verb} {r.step.variant} to {r.step.replicas}: {r.outcome}: {r.reason}")
+        for r in tick.results
+    ]
+    unit = Text("Work is in full reference replicas (1.00 = one whole card at its limit).", style="dim")
+    return Group(table, *steps, *notes, unit)
+
+
+def console(*, to_stderr: bool = False) -> Console:
+    """Return where people read, with colour only on a terminal; beside JSON they read on standard error."""
+    return Console(highlight=False, stderr=to_stderr)

@@ -1,0 +1,234 @@
+"""The loop: observe, check the need, decide, diff, step.
+
+Three jobs. `forecast` runs when a bucket closes and `plan` after it or every few minutes, both off
+the tick's thread; `tick` uses their newest results with their age and never waits for them. Nothing
+in memory is needed to go on: a new process reads it from the cluster and the metrics source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from actuator.diff import diff
+from actuator.execute import Executor
+from actuator.gate import Terms
+from actuator.outcome import StepResult
+from actuator.ports import Cluster
+from allocator.decide import Decision, Question, additions, cards_if_packed, plan
+from allocator.need import Evidence, Need, Timing, need_of, reactive_rate_per_s
+from fleet.cluster import Fleet
+from fleet.demand import NowReading
+from fleet.errors import UnavailableError
+from fleet.workload import Workload, WorkloadKey
+from foreslice.clock import Clock
+from foreslice.outlook import SIGNALS, Observatory, Outlook
+from predictor.demand import now_reading
+from predictor.ports import MetricsSource
+
+FORECAST_ADDS_FOR_S = 1800.0
+"""A forecast older than this adds nothing any more: blind for so long, what runs stays as it is."""
+
+PLAN_HOLDS_FOR_S = 600.0
+"""A plan older than this is not followed; a newer one is due every few minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What one tick saw, decided and did.
+
+    Attributes:
+        at_s: When, seconds since the epoch.
+        fleet: The cluster as it stood, `None` without a cluster.
+        outlooks: What was known and expected, by workload.
+        needs: Work needed, by workload.
+        decisions: What was decided, in the order in which room was given out.
+        results: What became of each step.
+        conditions: Why something is not done, one line each; empty when all is well.
+    """
+
+    at_s: float
+    fleet: Fleet | None = None
+    outlooks: Mapping[WorkloadKey, Outlook] = field(default_factory=dict)
+    needs: Mapping[WorkloadKey, Need] = field(default_factory=dict)
+    decisions: tuple[Decision, ...] = ()
+    results: tuple[StepResult, ...] = ()
+    conditions: tuple[str, ...] = ()
+
+    @property
+    def cards_if_packed(self) -> int:
+        """Cards that the allocated devices would take under free layouts."""
+        return cards_if_packed(self.fleet) if self.fleet is not None else 0
+
+
+class Loop:
+    """Turns the three jobs over one cluster, one metrics source and one clock.
+
+    Args:
+        workloads: Workloads to look after.
+        timing: Times to look across, the same for all workloads so far.
+        clock: Time.
+        metrics: Where demand is read from.
+        observatory: Keeps the forecasts.
+        cluster: What is acted on, `None` = observe, forecast and report.
+        acting: Whether anything may be written.
+    """
+
+    def __init__(
+        self,
+        workloads: tuple[Workload, ...],
+        timing: Timing,
+        clock: Clock,
+        metrics: MetricsSource,
+        observatory: Observatory,
+        cluster: Cluster | None,
+        *,
+        acting: bool,
+    ) -> None:
+        self._workloads = workloads
+        self._timing = timing
+        self._clock = clock
+        self._metrics = metrics
+        self._observatory = observatory
+        self._cluster = cluster
+        self._executor = Executor(cluster, dry_run=not acting) if cluster is not None else None
+        self._outlooks: Mapping[WorkloadKey, Outlook] = {}
+        self._forecast_trouble = "no forecast has been made yet"
+        self._planned: Mapping[WorkloadKey, Decision] = {}
+        self._planned_at_s = float("-inf")
+
+    def forecast(self) -> None:
+        """Read the buckets that closed and forecast anew; on trouble the last forecasts stay and age."""
+        try:
+            self._outlooks = self._observatory.refresh(self._clock.now_s())
+            self._forecast_trouble = ""
+        except UnavailableError as error:
+            self._forecast_trouble = f"forecasts are not renewed: {error}"
+
+    def plan(self) -> None:
+        """Work out what may be moved or removed; the next ticks follow it where it still fits."""
+        seen, question = self._observe()
+        if question is not None:
+            self._planned = {decision.workload: decision for decision in plan(question)}
+            self._planned_at_s = seen.at_s
+
+    def tick(self) -> Tick:
+        """Observe, check the need, decide, diff and step once."""
+        seen, question = self._observe()
+        if question is None or self._executor is None:
+            return seen
+        decisions = tuple(self._with_plan(decision, seen.at_s) for decision in additions(question))
+        changes = diff(question.fleet, decisions, seen.at_s)
+        results = self._executor.run(changes, self._terms(seen), seen.at_s)
+        return replace(seen, decisions=decisions, results=results)
+
+    def _observe(self) -> tuple[Tick, Question | None]:
+        """Return what is seen now, and the question to decide on, `None` without a cluster to look at."""
+        at_s = self._clock.now_s()
+        conditions = [self._forecast_trouble] if self._forecast_trouble else []
+        fleet = self._view(conditions)
+        outlooks = self._outlooks
+        needs = self._needs(fleet, outlooks, at_s, conditions)
+        seen = Tick(at_s, fleet, outlooks, needs, conditions=tuple(conditions))
+        if fleet is None:
+            return seen, None
+        question = Question(
+            fleet=fleet,
+            workloads=tuple(w for w in self._workloads if w.key in needs),
+            needs={(key, 0): need for key, need in needs.items()},
+            offers={key: outlooks[key].offers for key in needs},
+            timing=dict.fromkeys(needs, self._timing),
+            at_s=at_s,
+        )
+        return seen, question
+
+    def _terms(self, seen: Tick) -> dict[WorkloadKey, Terms]:
+        """Return what the executor judges each step by, in the order of the workloads."""
+        return {
+            workload.key: Terms(
+                mode=workload.mode,
+                router=workload.router,
+                minimum=workload.limits.min_replicas,
+                capacities={s: o.work for s, o in seen.outlooks[workload.key].offers.by_shape.items()},
+                need_keep=seen.needs[workload.key].keep,
+                distrust=seen.needs[workload.key].distrust,
+            )
+            for workload in self._workloads
+            if workload.key in seen.needs
+        }
+
+    def _view(self, conditions: list[str]) -> Fleet | None:
+        if self._cluster is None:
+            return None
+        try:
+            fleet = self._cluster.view([workload.key for workload in self._workloads])
+        except UnavailableError as error:
+            conditions.append(f"the cluster is not seen: {error}")
+            return None
+        conditions += [f"{key}: {reason}" for key, reason in sorted(fleet.refused.items())]
+        return fleet
+
+    def _needs(
+        self, fleet: Fleet | None, outlooks: Mapping[WorkloadKey, Outlook], at_s: float, conditions: list[str]
+    ) -> dict[WorkloadKey, Need]:
+        readings = self._readings(fleet, outlooks, at_s, conditions)
+        return {
+            workload.key: self._need(workload, outlooks[workload.key], readings.get(workload.key), at_s)
+            for workload in self._workloads
+            if workload.key in outlooks
+        }
+
+    def _readings(
+        self, fleet: Fleet | None, outlooks: Mapping[WorkloadKey, Outlook], at_s: float, conditions: list[str]
+    ) -> dict[WorkloadKey, NowReading]:
+        keys = [workload.key for workload in self._workloads]
+        try:
+            samples = self._metrics.now(SIGNALS, keys, at_s)
+        except UnavailableError as error:
+            conditions.append(f"demand now is not read: {error}")
+            return {}
+        return {
+            key: now_reading(samples[key], _ready_pods(fleet, key), outlooks[key].mix)
+            for key in keys
+            if key in samples and key in outlooks
+        }
+
+    def _need(self, workload: Workload, outlook: Outlook, reading: NowReading | None, at_s: float) -> Need:
+        age_s = at_s - outlook.end_s
+        reactive: float | None = None
+        distrust: tuple[str, ...] = ("demand now was not read",)
+        if reading is not None:
+            rate_per_s = reactive_rate_per_s(reading, self._timing)
+            mix = reading.mix or outlook.mix
+            if rate_per_s is not None:
+                reactive = rate_per_s * self._observatory.work_per_request_rate(workload, mix)
+            distrust = reading.distrust
+        evidence = Evidence(
+            reactive=reactive,
+            quiet_peak=outlook.quiet_peak(self._timing.quiet_s),
+            distrust=distrust,
+            forecast=outlook.forecast if age_s <= FORECAST_ADDS_FOR_S else None,
+            forecast_age_s=age_s,
+        )
+        return need_of(workload.key, workload.scheduler, workload.tier, evidence, self._timing)
+
+    def _with_plan(self, decision: Decision, at_s: float) -> Decision:
+        """Follow the newest plan where nothing has to be added and the workload stands where it began."""
+        planned = self._planned.get(decision.workload)
+        if (
+            planned is None
+            or decision.is_change
+            or planned.start.counts != decision.start.counts
+            or at_s - self._planned_at_s > PLAN_HOLDS_FOR_S
+        ):
+            return decision
+        return replace(
+            decision, goal=planned.goal, because=planned.because, without_forecast=planned.without_forecast
+        )
+
+
+def _ready_pods(fleet: Fleet | None, key: WorkloadKey) -> frozenset[str]:
+    standing = fleet.standing(key) if fleet is not None else None
+    if standing is None:
+        return frozenset()
+    return frozenset(r.pod for v in standing.variants for r in v.replicas if r.is_ready and not r.is_leaving)
