@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -119,9 +119,11 @@ class Series:
         NaN where the readings do not tell. Readings after `end_s` change nothing.
         """
         edges = np.arange(start_s, end_s + 1, BUCKET_S, dtype=np.float64)
-        if not self._times:
+        first = max(bisect_left(self._times, start_s - _SPAN_S) - 1, 0)
+        read = slice(first, bisect_right(self._times, end_s))
+        times, levels = np.array(self._times[read]), np.array(self._levels[read])
+        if not times.size:
             return np.full(len(edges) - 1, np.nan)
-        times, levels = np.array(self._times), np.array(self._levels)
         last = np.searchsorted(times, edges, side="right") - 1
         ends = last[1:]
         is_read = ends > last[:-1]

@@ -177,3 +177,17 @@ def test_ages_of_a_series():
         series.newest_s(5),
     )
     assert math.inf == counter().first_s
+
+
+@pytest.mark.parametrize("is_counter", [True, False])
+def test_a_part_of_the_buckets_is_read_as_the_whole_is(is_counter):
+    rng = np.random.default_rng(3)
+    times = np.flatnonzero(rng.random(3600) < 0.02).astype(float)
+    series = Series(is_counter=is_counter)
+    series.extend(times, rng.integers(0, 50, len(times)))
+    whole = series.buckets(0, 3600)
+    for first in range(60):
+        np.testing.assert_array_equal(
+            whole[first : first + 2],
+            series.buckets(60 * first, 60 * first + 120)[: len(whole[first : first + 2])],
+        )
