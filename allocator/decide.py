@@ -18,7 +18,7 @@ from allocator.reshape import reshape
 from allocator.room import Room, room_of
 from fleet.cluster import Fleet, Standing
 from fleet.shape import WHOLE, Configuration
-from fleet.workload import Workload, WorkloadKey
+from fleet.workload import Mode, Workload, WorkloadKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,10 @@ def plan(question: Question) -> tuple[Decision, ...]:
 
 def _decide(question: Question, *, may_move: bool) -> tuple[Decision, ...]:
     room = room_of(question.fleet)
+    standings = {standing.key: standing for standing in question.fleet.standings}
     decisions = []
     for workload in _in_order(question):
-        standing = question.fleet.standing(workload.key)
+        standing = standings.get(workload.key)
         if standing is None:
             continue
         need = question.needs[workload.key, 0]
@@ -105,10 +106,12 @@ def _in_order(question: Question) -> list[Workload]:
 def _one(
     question: Question, workload: Workload, standing: Standing, need: Need, room: Room, *, may_move: bool
 ) -> Growth:
-    """Return what is added; where nothing has to be, what may be moved."""
+    """Return what is added; where nothing has to be and no plan is under way, what may be moved."""
     offers = question.offers[workload.key]
     growth = grow(workload, standing, need, offers, room)
-    if not may_move or growth.because or not offers.by_shape:
+    # What may only grow would build the new replicas and keep the old ones for ever.
+    may_move = may_move and workload.mode is not Mode.SCALE_UP_ONLY
+    if not may_move or growth.because or standing.moving_to is not None:
         return growth
     timing = question.timing[workload.key]
     moved = reshape(workload, standing, need, offers, room, timing, question.at_s)

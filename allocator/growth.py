@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from allocator.need import Need
 from allocator.offers import ROUNDING, Offers
@@ -20,7 +20,7 @@ class Growth:
         goal: What is asked for afterwards; equal to the start where nothing is added.
         room: Room that is left.
         short: Work of the need that stays uncarried.
-        because: Why, one line a reason.
+        because: Why, one line a reason; empty where nothing is missing.
     """
 
     goal: Configuration
@@ -29,57 +29,100 @@ class Growth:
     because: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """What one workload's additions are measured against."""
+
+    workload: Workload
+    standing: Standing
+    need: Need
+    offers: Offers
+
+    def lack(self, goal: Configuration) -> tuple[float, int]:
+        """Return the work and the replicas that are still missing."""
+        return (
+            self.offers.short(goal, self.need.up),
+            max(0, self.workload.limits.min_replicas - goal.replicas),
+        )
+
+    def wanted(self, goal: Configuration, shape: Shape) -> int:
+        """Return how many replicas of one shape would make up for it."""
+        return max(self.offers.missing(goal, shape, self.need.up), self.lack(goal)[1])
+
+
 def grow(workload: Workload, standing: Standing, need: Need, offers: Offers, room: Room) -> Growth:
-    """Return the additions that bring a workload to its need-up, as far as limits and room allow.
+    """Return the additions that bring a workload to need-up and floor, as far as limits and room allow.
 
     Proven shapes come before new ones: their replicas are up sooner, and one shape a workload is
     preferred. Where an unfinished plan is under way, its goal is what has to suffice.
     """
-    start = standing.moving_to or standing.wanted
-    missing_floor = workload.limits.min_replicas - start.replicas
-    if missing_floor <= 0 and offers.carried(start) >= need.up - ROUNDING:
-        return Growth(start, room, 0.0, ())
-    best: Growth | None = None
-    for shape in _in_order_of_trial(start, need, offers):
-        wanted = max(offers.missing(start, shape, need.up), missing_floor)
-        allowed = min(wanted, workload.limits.max_replicas - start.replicas)
-        added = room.how_many(shape, max(0, allowed))
-        goal = start.plus(shape, added)
-        short = max(0.0, need.up - offers.carried(goal))
-        if best is None or short < best.short - ROUNDING:
-            best = Growth(
-                goal, room.place(shape, added) or room, short, _why(shape, need, wanted, allowed, added)
-            )
-        if short <= ROUNDING:
+    demand = _Demand(workload, standing, need, offers)
+    goal = standing.moving_to or standing.wanted
+    room = room.beside(standing.wanted, goal) or room
+    because: tuple[str, ...] = ()
+    while any(demand.lack(goal)):
+        best = _best_addition(demand, goal, room)
+        if best is None:
+            because = because or ("no shape of this fleet can carry it",)
             break
-    if best is None:
-        return Growth(start, room, need.up, ("no shape of this fleet can carry it",))
-    return best
+        room = best.room
+        if best.goal.counts == goal.counts:
+            because = because or best.because
+            break
+        goal, because = best.goal, because + best.because
+    return Growth(goal, room, offers.short(goal, need.up), because)
 
 
-def _in_order_of_trial(start: Configuration, need: Need, offers: Offers) -> list[Shape]:
+def _best_addition(demand: _Demand, goal: Configuration, room: Room) -> Growth | None:
+    """Return the first addition of one shape that leaves nothing missing, else the one that leaves least.
+
+    Of an addition of nothing the room is the same, but knows better what is full.
+    """
+    best: Growth | None = None
+    for shape in _in_order_of_trial(demand, goal):
+        trial = _add(demand, goal, shape, room)
+        if trial.goal.counts == goal.counts:
+            room = trial.room
+        if best is None or demand.lack(trial.goal) < demand.lack(best.goal):
+            best = trial
+        if not any(demand.lack(trial.goal)):
+            break
+    return replace(best, room=room) if best and best.goal.counts == goal.counts else best
+
+
+def _in_order_of_trial(demand: _Demand, goal: Configuration) -> list[Shape]:
     """Return shapes in use, cheapest addition first, then the others likewise."""
+    offers = demand.offers
 
     def price(shape: Shape) -> tuple[bool, float, Shape]:
-        added = offers.missing(start, shape, need.up)
-        return (shape not in start.counts, added * offers.by_shape[shape].gpu_share, shape)
+        cards = demand.wanted(goal, shape) * offers.by_shape[shape].gpu_share
+        return (shape not in goal.counts, cards, shape)
 
-    usable = [shape for shape in offers.by_shape if not _lowers(start, shape, offers)]
-    return sorted(usable, key=price)
+    return sorted((shape for shape in offers.by_shape if not _lowers(goal, shape, offers)), key=price)
 
 
-def _lowers(start: Configuration, shape: Shape, offers: Offers) -> bool:
+def _lowers(goal: Configuration, shape: Shape, offers: Offers) -> bool:
     """Return whether one replica of `shape` would leave the configuration carrying less than before.
 
     Behind a router that deals out equal shares, the smallest replica sets what the others may take.
     """
-    return offers.carried(start.plus(shape, 1)) < offers.carried(start) - ROUNDING
+    return offers.carried(goal.plus(shape, 1)) < offers.carried(goal) - ROUNDING
 
 
-def _why(shape: Shape, need: Need, wanted: int, allowed: int, added: int) -> tuple[str, ...]:
-    reasons = [f"{added} x {shape.profile} added: {need.because}"] if added else [need.because]
+def _add(demand: _Demand, goal: Configuration, shape: Shape, room: Room) -> Growth:
+    """Return the addition of one shape as far as limits and room allow; what still stands needs no room."""
+    wanted = demand.wanted(goal, shape)
+    allowed = max(0, min(wanted, demand.workload.limits.max_replicas - goal.replicas))
+    leaving = demand.standing.wanted.counts.get(shape, 0) - goal.counts.get(shape, 0)
+    kept = min(allowed, max(0, leaving))
+    placed, room = room.fill(shape, allowed - kept)
+    added = kept + placed
+    larger = goal.plus(shape, added)
+    reasons = [f"{added} x {shape.profile} added: {demand.need.because}" if added else demand.need.because]
+    if not wanted:
+        reasons.append("a replica that stands carries nothing, and equal shares hold the others to it")
     if allowed < wanted:
         reasons.append(f"the limit on replicas holds back {wanted - allowed} x {shape.profile}")
     if added < allowed:
         reasons.append(f"no card has room for {allowed - added} x {shape.profile}")
-    return tuple(reasons)
+    return Growth(larger, room, demand.offers.short(larger, demand.need.up), tuple(reasons))

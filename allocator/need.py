@@ -84,7 +84,7 @@ NeedTable = Mapping[tuple[WorkloadKey, int], Need]
 
 
 def reactive_rate_per_s(reading: NowReading, timing: Timing) -> float | None:
-    """Return the requests/s that the present asks for: arrivals plus the backlog spread over the drain target.
+    """Return the requests/s that the present asks for: arrivals, and the backlog over the drain target.
 
     `None` where arrivals are unknown. An unknown queue length is left out: it must not hide arrivals.
     """

@@ -51,19 +51,27 @@ class Offers:
             for shape, n in configuration.counts.items()
         )
 
+    def short(self, configuration: Configuration, work: float) -> float:
+        """Return how much of `work` a configuration leaves uncarried, 0 where only rounding is missing."""
+        short = work - self.carried(configuration)
+        return short if short > ROUNDING else 0.0
+
     def replicas_for(self, shape: Shape, work: float) -> int:
         """Return how many replicas of one shape alone carry `work`, at least one."""
-        return max(1, ceil(work / self._work(shape) - ROUNDING))
+        return max(1, ceil((work - ROUNDING) / self._work(shape)))
 
     def missing(self, configuration: Configuration, shape: Shape, work: float) -> int:
-        """Return how many replicas of `shape` must join so that the configuration carries `work`."""
+        """Return how many replicas of `shape` must join so that the configuration carries `work`.
+
+        0 where no number of them would do: behind equal shares a replica that carries nothing stops all.
+        """
         per_replica = self._work(shape)
         if self.router is Router.EQUAL and configuration.replicas:
             smallest = min(per_replica, *(self._work(s) for s in configuration))
             if smallest == 0:
                 return 0
-            return max(0, ceil(work / smallest - ROUNDING) - configuration.replicas)
-        return max(0, ceil((work - self.carried(configuration)) / per_replica - ROUNDING))
+            return max(0, ceil((work - ROUNDING) / smallest) - configuration.replicas)
+        return max(0, ceil((work - ROUNDING - self.carried(configuration)) / per_replica))
 
     def _work(self, shape: Shape) -> float:
         return self.by_shape[shape].work if shape in self.by_shape else 0.0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 from allocator.need import Need, Timing
 from allocator.offers import ROUNDING, Offers
 from allocator.room import Room
 from fleet.cluster import Standing
-from fleet.shape import Configuration, Shape
+from fleet.shape import Configuration
 from fleet.workload import Workload
 
 WORTHWHILE_GPU = 0.1
@@ -40,22 +41,19 @@ def reshape(
     timing: Timing,
     at_s: float,
 ) -> Reshape:
-    """Return the cheapest configuration of one shape that carries need-keep, if getting there is worth it and safe.
+    """Return the cheapest configuration of one shape that carries need-keep, if the way is worth it and safe.
 
     Old replicas stay until the new ones are ready, so the move is tried in the room that is left
     beside them, and no state on the way may carry less than need-keep.
     """
     start = standing.wanted
-    stay = Reshape(start, room, ())
-    if standing.moving_to is not None:
-        return stay
     first_refusal: tuple[str, ...] = ()
     for goal in _cheapest_first(workload, need, offers):
         saved = offers.price(start) - offers.price(goal)
         if saved < WORTHWHILE_GPU:
             break
         refusal = _refusal(standing, need, goal, offers, timing, at_s)
-        moved = _room_beside(start, goal, room) if refusal is None else None
+        moved = room.beside(start, goal) if refusal is None else None
         if moved is not None:
             return Reshape(
                 goal, moved, (f"{start} to {goal} saves {saved:.2f} GPU and carries {need.keep:.2f}",)
@@ -80,39 +78,28 @@ def _refusal(
     if need.distrust:
         return f"nothing is removed: {need.distrust[0]}"
     start = standing.wanted
-    changes_shape = set(goal) != set(start)
-    since, dwell_s = (
-        (standing.reshaped_at_s, timing.shape_dwell_s)
-        if changes_shape
-        else (standing.changed_at_s, timing.dwell_s)
-    )
-    if since is not None and at_s - since < dwell_s:
-        return f"changed {at_s - since:.0f} s ago, stays for {dwell_s:.0f} s"
+    if standing.changed_at_s is not None and at_s - standing.changed_at_s < timing.dwell_s:
+        return f"changed {at_s - standing.changed_at_s:.0f} s ago, stays for {timing.dwell_s:.0f} s"
+    reshaped_at_s = standing.reshaped_at_s if set(goal) != set(start) else None
+    if reshaped_at_s is not None and at_s - reshaped_at_s < timing.shape_dwell_s:
+        return f"reshaped {at_s - reshaped_at_s:.0f} s ago, keeps its shapes for {timing.shape_dwell_s:.0f} s"
     if any(offers.carried(state) < need.keep - ROUNDING for state in states_between(start, goal)):
-        return f"on the way to {goal} the smallest replica would set the pace; a least-loaded router would allow it"
+        return f"on the way to {goal} the smallest would set the pace; a least-loaded router would allow it"
     return None
 
 
 def states_between(start: Configuration, goal: Configuration) -> Iterator[Configuration]:
-    """Yield what stands while new replicas come up one by one, and what stands in the end.
+    """Yield what may stand on the way: new replicas come up one by one, then old ones leave.
 
-    Old replicas of a shape leave in one write, so there is no state with a part of them.
+    Old replicas of a shape leave in one write, so there is no state with a part of them; the shapes may
+    leave in any order. The goal comes last; nothing is yielded where it is the start.
     """
     state = start
     for shape, replicas in goal.counts.items():
         for _ in range(replicas - start.counts.get(shape, 0)):
             state = state.plus(shape, 1)
             yield state
-    yield goal
-
-
-def _room_beside(start: Configuration, goal: Configuration, room: Room) -> Room | None:
-    """Return the room once the new replicas stand beside the old ones, `None` if they do not fit."""
-    beside: Room | None = room
-    for shape, replicas in goal.counts.items():
-        beside = beside.place(shape, _new(shape, replicas, start)) if beside else None
-    return beside
-
-
-def _new(shape: Shape, replicas: int, start: Configuration) -> int:
-    return max(0, replicas - start.counts.get(shape, 0))
+    leaving = [shape for shape, replicas in start.counts.items() if replicas > goal.counts.get(shape, 0)]
+    for n in range(1, len(leaving) + 1):
+        for gone in combinations(leaving, n):
+            yield Configuration({**state.counts, **{shape: goal.counts.get(shape, 0) for shape in gone}})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from fleet.cluster import Fleet, Replica
 from fleet.devices import DeviceRequest, Ledger, Pool, first_fit, ledger_of
-from fleet.shape import Shape
+from fleet.shape import Configuration, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,39 +17,43 @@ class Room:
     Attributes:
         pools: Devices in the order in which the scheduler tries them.
         ledger: What is left of the counters.
-        cards: UUIDs of the cards in use.
         products: Product names by board id.
+        full: By request, how many pools from the first on have no room for it. Room only shrinks,
+            so what was full stays full and is not searched again.
     """
 
     pools: tuple[Pool, ...]
     ledger: Ledger
-    cards: frozenset[str]
     products: Mapping[str, tuple[str, ...]] = field(hash=False)
+    full: Mapping[DeviceRequest, int] = field(default_factory=dict, hash=False)
 
-    def place(self, shape: Shape, replicas: int) -> Room | None:
-        """Return the room after the scheduler placed so many replicas, `None` if one does not fit."""
-        room = self
-        for _ in range(replicas):
-            device = first_fit(room.pools, room.ledger, self._request(shape))
+    def fill(self, shape: Shape, wanted: int) -> tuple[int, Room]:
+        """Return how many of `wanted` replicas the scheduler could place, and the room after them."""
+        if shape.board not in self.products:
+            return 0, self
+        request = self._request(shape)
+        placed, pool, ledger = 0, self.full.get(request, 0), self.ledger
+        while placed < wanted and pool < len(self.pools):
+            device = first_fit(self.pools[pool : pool + 1], ledger, request)
             if device is None:
+                pool += 1
+            else:
+                placed, ledger = placed + 1, ledger.take(device)
+        return placed, replace(self, ledger=ledger, full={**self.full, request: pool})
+
+    def beside(self, start: Configuration, goal: Configuration) -> Room | None:
+        """Return the room once what `goal` has beyond `start` stands too, `None` if it does not fit."""
+        room = self
+        for shape, replicas in goal.counts.items():
+            new = max(0, replicas - start.counts.get(shape, 0))
+            placed, room = room.fill(shape, new)
+            if placed < new:
                 return None
-            room = replace(room, ledger=room.ledger.take(device), cards=room.cards | {device.gpu})
         return room
 
-    def how_many(self, shape: Shape, wanted: int) -> int:
-        """Return how many of `wanted` replicas the scheduler could place."""
-        room: Room | None = self
-        for placed in range(wanted):
-            room = room.place(shape, 1) if room else None
-            if room is None:
-                return placed
-        return wanted
-
     def _request(self, shape: Shape) -> DeviceRequest:
-        products = self.products.get(shape.board, ())
-        return DeviceRequest(
-            "gpu" if shape.is_whole else "mig", None if shape.is_whole else shape.profile, products
-        )
+        kind, profile = ("gpu", None) if shape.is_whole else ("mig", shape.profile)
+        return DeviceRequest(kind, profile, self.products[shape.board])
 
 
 def room_of(fleet: Fleet) -> Room:
@@ -61,12 +65,10 @@ def room_of(fleet: Fleet) -> Room:
     room = Room(
         pools=fleet.pools,
         ledger=ledger_of(fleet.pools, fleet.allocated),
-        cards=frozenset(device.gpu for device in fleet.allocated),
         products={board.id: board.product_names for board in fleet.boards()},
     )
     for shape, replicas in _unplaced(fleet):
-        for _ in range(replicas):
-            room = room.place(shape, 1) or room
+        _, room = room.fill(shape, replicas)
     return room
 
 

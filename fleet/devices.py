@@ -78,39 +78,42 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What is left of the counters once `taken` is allocated.
+    """What is left of the counters, by pool, once `taken` is allocated.
 
-    Immutable: `take` returns a new ledger, so a trial costs nothing to roll back.
+    Immutable: `take` returns a new ledger, so a trial costs nothing to roll back. Complexity: `take` is
+    linear in the pools and the counters of one of them.
     """
 
-    left: Mapping[tuple[str, str, str], int] = field(hash=False)
+    left: Mapping[str, Mapping[tuple[str, str], int]] = field(hash=False)
     taken: frozenset[DeviceId] = frozenset()
 
     def fits(self, device: Device) -> bool:
         """Return whether the device is free and its pool still holds what it draws."""
         if device.id in self.taken:
             return False
-        return all(self.left.get((device.pool, *key), 0) >= amount for key, amount in device.draws.items())
+        left = self.left.get(device.pool, {})
+        return all(left.get(counter, 0) >= amount for counter, amount in device.draws.items())
 
     def take(self, device: Device) -> Ledger:
         """Return the ledger after allocating the device; it may not fit, as on a cluster that was overrun."""
-        left = dict(self.left)
-        for key, amount in device.draws.items():
-            left[device.pool, *key] = left.get((device.pool, *key), 0) - amount
-        return Ledger(left, self.taken | {device.id})
+        left = dict(self.left.get(device.pool, {}))
+        _draw(left, device)
+        return Ledger({**self.left, device.pool: left}, self.taken | {device.id})
 
 
 def ledger_of(pools: Iterable[Pool], taken: Iterable[Device] = ()) -> Ledger:
     """Return the ledger of `pools` with the devices `taken` already allocated."""
-    left: dict[tuple[str, str, str], int] = {}
+    left = {pool.name: dict(pool.counters) for pool in pools}
     ids = set()
-    for pool in pools:
-        left.update({(pool.name, *key): amount for key, amount in pool.counters.items()})
     for device in taken:
         ids.add(device.id)
-        for key, amount in device.draws.items():
-            left[device.pool, *key] = left.get((device.pool, *key), 0) - amount
+        _draw(left.setdefault(device.pool, {}), device)
     return Ledger(left, frozenset(ids))
+
+
+def _draw(left: dict[tuple[str, str], int], device: Device) -> None:
+    for counter, amount in device.draws.items():
+        left[counter] = left.get(counter, 0) - amount
 
 
 def first_fit(pools: Iterable[Pool], ledger: Ledger, request: DeviceRequest) -> Device | None:

@@ -1,0 +1,133 @@
+"""Shapes that may carry a workload, and the arithmetic of its router."""
+
+import pytest
+
+from allocator.offers import offers_for
+from capacity.estimate import CapacityModel
+from fleet.boards import A30_24GB, H100_80GB
+from fleet.demand import Mix
+from fleet.shape import Shape, shapes_of, slice_of
+from fleet.workload import Isolation, LatencyTarget, Router, Slo
+from tests.builders.deciding import offers, workload
+from tests.builders.fleet import configuration, shape
+
+CHAT = Mix(500.0, 200.0)
+
+
+def real(boards=(H100_80GB,), mixes=(CHAT,), itl_s=0.05, **more):
+    """Offers from the capacity model."""
+    slo = Slo(ttft=LatencyTarget(0.95, 2.0), itl=LatencyTarget(0.95, itl_s))
+    return offers_for(workload(slo=slo, **more), boards, CapacityModel(boards), mixes)
+
+
+def test_a_whole_card_and_the_slices_that_hold_the_model_are_offered():
+    offered = real().by_shape
+    assert {"whole", "7g.80gb", "4g.40gb", "3g.40gb", "2g.20gb"} <= {s.profile for s in offered}
+    assert "1g.10gb" not in {s.profile for s in offered}, "15 GB of weights do not fit in 10"
+
+
+def test_an_offer_carries_the_lower_bound_and_costs_what_it_takes_of_the_card():
+    one = real().by_shape[shape("3g.40gb")]
+    estimate = CapacityModel((H100_80GB,)).capacity(
+        workload(slo=Slo(LatencyTarget(0.95, 2.0), LatencyTarget(0.95, 0.05))), one.shape, (CHAT,)
+    )
+    assert estimate.work_low == one.work < estimate.work
+    assert 0.5 == one.gpu_share == slice_of(H100_80GB, one.shape).gpu_share
+
+
+def test_the_worst_of_the_mixes_counts():
+    long = Mix(6000.0, 400.0)
+    both, easy, hard = real(mixes=(CHAT, long)), real(mixes=(CHAT,)), real(mixes=(long,))
+    for one in both.by_shape:
+        assert min(easy.by_shape[one].work, hard.by_shape[one].work) == both.by_shape[one].work
+
+
+def test_every_board_of_the_fleet_is_offered_from():
+    assert {"h100-80gb", "a30-24gb"} == {one.board for one in real((H100_80GB, A30_24GB)).by_shape}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "wish", "is_kept"),
+    [
+        ("dra", Isolation.HARD, True),
+        ("hami", Isolation.HARD, False),
+        ("hami", Isolation.MEMORY, True),
+        ("kai", Isolation.MEMORY, False),
+        ("kai", Isolation.NONE, True),
+    ],
+)
+def test_nothing_is_offered_by_a_mechanism_that_does_not_keep_the_isolation_wish(mechanism, wish, is_kept):
+    assert is_kept == bool(real(mechanism=mechanism, isolation=wish).by_shape)
+
+
+def test_only_shapes_of_the_boards_are_offered_and_the_router_is_kept():
+    offered = real(router=Router.WEIGHTED)
+    assert set(offered.by_shape) <= set(shapes_of(H100_80GB))
+    assert Router.WEIGHTED is offered.router
+
+
+@pytest.mark.parametrize(
+    ("router", "text", "carried"),
+    [
+        (Router.EQUAL, "", 0.0),
+        (Router.EQUAL, "3 x 2g.20gb", 0.6),
+        (Router.EQUAL, "1 x 2g.20gb + 1 x whole", 0.4),
+        (Router.LEAST_LOADED, "1 x 2g.20gb + 1 x whole", 1.2),
+        (Router.WEIGHTED, "1 x 2g.20gb + 1 x whole", 1.2),
+        (Router.EQUAL, "1 x 4g.40gb + 1 x whole", 0.0),
+        (Router.LEAST_LOADED, "1 x 4g.40gb + 1 x whole", 1.0),
+    ],
+)
+def test_a_configuration_carries_what_its_router_can_use(router, text, carried):
+    assert pytest.approx(carried) == offers(router=router).carried(configuration(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "cards"),
+    [("", 0.0), ("3 x 2g.20gb", 0.75), ("1 x 1g.10gb + 1 x whole", 1.125), ("2 x 4g.40gb", 2.0)],
+)
+def test_a_configuration_costs_its_shares_and_a_shape_that_is_not_offered_a_card(text, cards):
+    assert cards == offers().price(configuration(text))
+
+
+@pytest.mark.parametrize(
+    ("profile", "work", "replicas"),
+    [("2g.20gb", 0.0, 1), ("2g.20gb", 0.2, 1), ("2g.20gb", 0.6, 3), ("2g.20gb", 0.61, 4), ("whole", 0.1, 1)],
+)
+def test_replicas_of_one_shape_for_some_work_are_never_none(profile, work, replicas):
+    assert replicas == offers().replicas_for(shape(profile), work)
+
+
+def test_sums_of_floats_that_are_equal_on_paper_need_no_replica_more():
+    tenths = sum([0.1] * 3)  # 0.30000000000000004
+    assert 3 == offers().replicas_for(shape("1g.10gb"), tenths)
+    assert 0 == offers().missing(configuration("3 x 1g.10gb"), shape("1g.10gb"), tenths)
+    assert 0.0 == offers().short(configuration("3 x 1g.10gb"), tenths + 1e-10)
+
+
+@pytest.mark.parametrize(
+    ("router", "text", "profile", "work", "replicas"),
+    [
+        (Router.EQUAL, "", "2g.20gb", 0.5, 3),
+        (Router.EQUAL, "2 x 2g.20gb", "2g.20gb", 0.4, 0),
+        (Router.EQUAL, "2 x 2g.20gb", "2g.20gb", 0.5, 1),
+        (Router.EQUAL, "2 x 2g.20gb", "whole", 0.7, 2),  # the 2g set the pace: four of them in all
+        (Router.EQUAL, "1 x whole", "2g.20gb", 0.6, 2),  # ... and so they do when they join
+        (Router.EQUAL, "1 x 4g.40gb", "2g.20gb", 0.6, 0),  # a shape that carries nothing: none would help
+        (Router.LEAST_LOADED, "2 x 2g.20gb", "whole", 0.7, 1),
+        (Router.LEAST_LOADED, "2 x 2g.20gb", "1g.10gb", 0.7, 3),
+        (Router.LEAST_LOADED, "1 x 4g.40gb", "2g.20gb", 0.6, 3),
+        (Router.LEAST_LOADED, "1 x whole", "2g.20gb", 0.6, 0),
+    ],
+)
+def test_as_many_join_as_the_router_needs(router, text, profile, work, replicas):
+    assert replicas == offers(router=router).missing(configuration(text), shape(profile), work)
+
+
+def test_what_is_short_is_the_rest_of_the_work():
+    assert pytest.approx(0.3) == offers().short(configuration("1 x 2g.20gb"), 0.5)
+    assert 0.0 == offers().short(configuration("1 x 2g.20gb"), 0.1)
+
+
+def test_shapes_of_other_boards_carry_nothing():
+    assert 0.0 == offers().carried(configuration("").plus(Shape("a30-24gb"), 1))

@@ -1,0 +1,167 @@
+"""Room is what the scheduler's own rule would still find."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from allocator.room import room_of
+from fleet.cluster import Replica
+from fleet.devices import first_fit
+from fleet.shape import Shape
+from tests.builders.fleet import NOW_S, configuration, fleet, request, running, shape, standing
+
+
+@pytest.mark.parametrize(
+    ("profile", "most"),
+    [
+        ("whole", 1),
+        ("7g.80gb", 1),
+        ("4g.40gb", 1),
+        ("3g.40gb", 2),
+        ("2g.20gb", 3),
+        ("1g.20gb", 4),
+        ("1g.10gb", 7),
+    ],
+)
+def test_an_empty_card_has_room_for_as_many_as_its_geometry_allows(profile, most):
+    assert most == room_of(fleet(1)).fill(shape(profile), 99)[0]
+    assert 3 * most == room_of(fleet(3, per_node=2)).fill(shape(profile), 99)[0]
+
+
+def test_no_more_than_wanted_is_placed():
+    placed, room = room_of(fleet(1)).fill(shape("1g.10gb"), 3)
+    assert 3 == placed
+    assert 4 == room.fill(shape("1g.10gb"), 99)[0]
+
+
+def test_nothing_wanted_takes_nothing():
+    room = room_of(fleet(1))
+    assert 0 == room.fill(shape("1g.10gb"), 0)[0]
+    assert room.ledger == room.fill(shape("1g.10gb"), 0)[1].ledger
+
+
+def test_a_trial_leaves_the_room_as_it_was():
+    room = room_of(fleet(1))
+    room.fill(shape("whole"), 1)
+    assert 1 == room.fill(shape("whole"), 1)[0]
+
+
+def test_the_first_1g_costs_the_only_4g_as_the_scheduler_takes_the_first_that_fits():
+    _, room = room_of(fleet(1)).fill(shape("1g.10gb"), 1)
+    assert 0 == room.fill(shape("4g.40gb"), 1)[0]
+    assert 1 == room.fill(shape("3g.40gb"), 2)[0]
+
+
+def test_what_was_full_stays_full_and_what_comes_after_is_still_found():
+    _, room = room_of(fleet(3, per_node=1)).fill(shape("3g.40gb"), 3)
+    assert (1, 1) == (room.fill(shape("whole"), 9)[0], room.fill(shape("3g.40gb"), 1)[0])
+    placed, room = room.fill(shape("3g.40gb"), 9)
+    assert 3 == placed
+    assert 0 == room.fill(shape("3g.40gb"), 1)[0]
+
+
+def test_small_ones_still_find_the_rest_of_cards_that_are_full_for_large_ones():
+    _, room = room_of(fleet(2, per_node=1)).fill(shape("2g.20gb"), 6)
+    assert 0 == room.fill(shape("2g.20gb"), 1)[0]
+    assert 2 == room.fill(shape("1g.10gb"), 9)[0]  # unit 6 of each card
+
+
+def test_filling_pool_by_pool_finds_the_devices_that_first_fit_over_all_pools_finds():
+    scene = fleet(5, per_node=2, foreign=[("node-0", "gpu-0-mig-1g10gb-19-3")])
+    start = room_of(scene)
+    ledger, room = start.ledger, start
+    for profile in ["3g.40gb", "1g.10gb", "2g.20gb", "whole", "1g.10gb", "3g.40gb", "2g.20gb", "1g.20gb"] * 3:
+        device = first_fit(scene.pools, ledger, request(shape(profile)))
+        placed, room = room.fill(shape(profile), 1)
+        assert placed == (device is not None)
+        if device is not None:
+            ledger = ledger.take(device)
+        assert ledger == room.ledger
+
+
+def test_devices_in_use_by_anyone_are_no_room():
+    scene = fleet(1, foreign=[("node-0", "gpu-0-mig-4g40gb-5-0")])
+    assert 1 == room_of(scene).fill(shape("3g.40gb"), 9)[0]
+    assert 0 == room_of(scene).fill(shape("whole"), 9)[0]
+
+
+def test_a_board_that_the_fleet_does_not_have_has_no_room_even_where_profile_names_agree():
+    assert 0 == room_of(fleet(1)).fill(Shape("a100-80gb", "1g.10gb"), 1)[0]
+    assert 0 == room_of(fleet(1)).fill(Shape("a100-80gb"), 1)[0]
+
+
+def test_replicas_that_run_are_not_placed_a_second_time():
+    assert 1 == room_of(running(fleet(1), standing("chat", "1 x 3g.40gb"))).fill(shape("3g.40gb"), 9)[0]
+
+
+def test_replicas_that_are_asked_for_but_not_yet_created_take_their_room():
+    assert 1 == room_of(fleet(1, standings=[standing("chat", "1 x 3g.40gb")])).fill(shape("3g.40gb"), 9)[0]
+
+
+def waiting(pod, of, age_s):
+    return Replica(pod, "chat", of, device=None, is_ready=False, is_leaving=False, created_at_s=NOW_S - age_s)
+
+
+def with_replicas(one, number, *replicas):
+    variants = list(one.variants)
+    variants[number] = replace(variants[number], replicas=replicas)
+    return replace(one, variants=tuple(variants))
+
+
+def test_replicas_that_wait_are_counted_once():
+    one = with_replicas(standing("chat", "2 x 2g.20gb"), 0, waiting("a", shape("2g.20gb"), 1.0))
+    assert 1 == room_of(fleet(1, standings=[one])).fill(shape("2g.20gb"), 9)[0]
+
+
+def test_the_oldest_of_those_that_wait_is_served_first_and_one_that_fits_nowhere_is_passed_over():
+    two = standing("chat", "1 x 3g.40gb + 1 x 4g.40gb")
+    for large_age_s, left_for_1g in ((9.0, 0), (1.0, 3)):
+        one = with_replicas(two, 0, waiting("small", shape("3g.40gb"), 5.0))
+        one = with_replicas(one, 1, waiting("large", shape("4g.40gb"), large_age_s))
+        # Older, the 4g takes 0..3 and the 3g 4..7; younger, it finds 0..3 taken and 4..6 stay free.
+        assert left_for_1g == room_of(fleet(1, standings=[one])).fill(shape("1g.10gb"), 9)[0]
+
+
+def test_a_leaving_replica_holds_its_device_but_is_replaced_by_a_new_one():
+    scene = running(fleet(1), standing("chat", "1 x 3g.40gb"))
+    (one,) = scene.standings
+    gone = replace(one.variants[0].replicas[0], is_leaving=True)
+    assert 0 == room_of(replace(scene, standings=(with_replicas(one, 0, gone),))).fill(shape("3g.40gb"), 9)[0]
+
+
+def test_more_pods_than_asked_for_free_no_room():
+    scene = running(fleet(1), standing("chat", "2 x 3g.40gb"))
+    (one,) = scene.standings
+    fewer = replace(one, variants=(replace(one.variants[0], wanted=0),))
+    assert 0 == room_of(replace(scene, standings=(fewer,))).fill(shape("1g.10gb"), 9)[0]
+
+
+@pytest.mark.parametrize(
+    ("start", "goal", "fits"),
+    [
+        ("", "2 x 3g.40gb", True),
+        ("", "1 x 3g.40gb + 1 x 4g.40gb", False),  # the 3g is placed first and takes the only start of a 4g
+        ("", "2 x 3g.40gb + 1 x 1g.10gb", False),
+        ("1 x 3g.40gb", "3 x 3g.40gb", True),  # one of them stands already
+        ("4 x whole", "1 x whole", True),
+        ("", "", True),
+    ],
+)
+def test_only_what_a_goal_has_beyond_the_start_must_fit_beside_it(start, goal, fits):
+    room = room_of(fleet(1)).beside(configuration(start), configuration(goal))
+    assert fits == (room is not None)
+
+
+def test_what_stands_beside_is_taken_from_the_room():
+    room = room_of(fleet(1)).beside(configuration("1 x 3g.40gb"), configuration("2 x 3g.40gb"))
+    assert 1 == room.fill(shape("3g.40gb"), 9)[0]
+
+
+def test_room_only_shrinks():
+    rooms = [room_of(fleet(2))]
+    for profile in ("2g.20gb", "3g.40gb", "1g.10gb", "whole"):
+        rooms.append(rooms[-1].fill(shape(profile), 2)[1])
+    for before, after in pairwise(rooms):
+        for profile in ("1g.10gb", "2g.20gb", "3g.40gb", "whole"):
+            assert after.fill(shape(profile), 99)[0] <= before.fill(shape(profile), 99)[0]
