@@ -33,9 +33,8 @@ def is_leaving(pod: Json) -> bool:
 
 def claim_names(pod: Json) -> Mapping[str, str | None]:
     """Return the ResourceClaim by the name that the pod gives it; `None` while it is still to be made."""
-    made = {
-        entry["name"]: entry["resourceClaimName"] for entry in pod["status"].get("resourceClaimStatuses", ())
-    }
+    statuses = pod.get("status", {}).get("resourceClaimStatuses", ())
+    made = {entry["name"]: entry["resourceClaimName"] for entry in statuses}
     return {
         entry["name"]: entry.get("resourceClaimName") or made.get(entry["name"])
         for entry in pod["spec"].get("resourceClaims", ())

@@ -63,11 +63,16 @@ class Town:
     """Clock, store and all agents; `serve` is what the owner of a workload does."""
 
     def __init__(self, nodes, **containers):
+        self.start_s = START_S
         self.clock = VirtualClock(START_S)
         self.store = ObjectStore(self.clock)
         self.containers = Notes(self.clock, **containers)
-        start_nodes(self.store, self.clock, nodes, self.containers, Delays(7))
+        for name, boards in nodes.items():
+            self.add_node(name, boards)
         start_control_plane(self.store, self.clock, Delays(7))
+
+    def add_node(self, name, boards):
+        start_nodes(self.store, self.clock, {name: boards}, self.containers, Delays(7))
 
     def serve(self, name, replicas, shape=H100_3G, board=H100_80GB, **pod_spec):
         for body in workload("shop", name, replicas, board, shape, pod_spec):

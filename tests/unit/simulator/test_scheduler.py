@@ -1,0 +1,250 @@
+"""First fit is held against what the real scheduler did with the real driver's slices."""
+
+from itertools import count
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fleet.boards import A30_24GB, A100_80GB, BOARDS, H100_80GB
+from fleet.shape import Shape
+from simulator.api import CLAIM, DEPLOYMENT, NODE, POD, SLICE
+from simulator.driver import publish
+from simulator.errors import NotModelledError
+from simulator.pods import condition
+
+CASES = yaml.safe_load((Path(__file__).parents[2] / "data" / "nvidia-dra" / "allocations.yaml").read_text())
+MINUTE_S = 60
+TEN_MINUTES_S = 600
+NUMBERS = count()
+UNSCHEDULABLE = {"status": "False", "reason": "Unschedulable"}
+
+
+def ask(town, device_class, expression=None):
+    """Create one pod with one claim and return the device that it got, `None` if it stays Pending."""
+    name = f"p{next(NUMBERS)}"
+    exactly = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": 1}
+    if expression:
+        exactly["selectors"] = [{"cel": {"expression": expression}}]
+    return claim_and_run(town, name, exactly)
+
+
+def claim_and_run(town, name, exactly, **pod_spec):
+    meta = {"namespace": "shop", "name": name}
+    town.store.create(
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": meta,
+            "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
+        }
+    )
+    run(town, name, **pod_spec)
+    town.wait(MINUTE_S)
+    status = town.store.get(CLAIM, "shop", name).get("status", {})
+    return status["allocation"]["devices"]["results"][0]["device"] if "allocation" in status else None
+
+
+def run(town, name, claim=None, **pod_spec):
+    claims = [{"name": "r", "resourceClaimName": claim or name}]
+    spec = {"containers": [{"name": "c"}], "resourceClaims": claims, **pod_spec}
+    meta = {"namespace": "shop", "name": name}
+    town.store.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_the_real_scheduler_gave_the_same_devices(town, case):
+    town = town({"n0": [BOARDS[case["board"]]] * case["cards"]})
+    for step in case["sequence"]:
+        assert (step, step["got"]) == (step, ask(town, step["class"], step.get("expression")))
+
+
+class TestAllocation:
+    def test_it_is_written_as_the_real_scheduler_writes_it(self, town):
+        town = town()
+        town.serve("web", 1)
+        town.wait(MINUTE_S)
+        (pod,), (claim,) = town.pods(), town.store.list(CLAIM)
+        allocation = dict(claim["status"]["allocation"])
+        assert allocation.pop("allocationTimestamp").startswith("2025-06-15T15:06:4")
+        assert {
+            "devices": {
+                "results": [
+                    {
+                        "request": "gpu",
+                        "driver": "gpu.nvidia.com",
+                        "pool": "n0",
+                        "device": "gpu-0-mig-3g40gb-9-0",
+                    }
+                ]
+            },
+            "nodeSelector": {
+                "nodeSelectorTerms": [
+                    {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n0"]}]}
+                ]
+            },
+        } == allocation
+        assert [
+            {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+        ] == claim["status"]["reservedFor"]
+
+    def test_a_pod_is_bound_to_the_node_of_its_device(self, town):
+        town = town({"n0": [A100_80GB], "n1": [H100_80GB]})
+        town.serve("web", 1)
+        town.wait(MINUTE_S)
+        assert ["n1"] == [pod["spec"]["nodeName"] for pod in town.pods()]
+
+    def test_products_keep_boards_apart_that_share_a_profile_name(self, town):
+        town = town({"n0": [A100_80GB], "n1": [H100_80GB]})
+        town.serve("hopper", 1, Shape("h100-80gb", "1g.10gb"))
+        town.serve("ampere", 1, Shape("a100-80gb", "1g.10gb"), A100_80GB)
+        town.wait(MINUTE_S)
+        assert {"hopper": "n1", "ampere": "n0"} == {
+            pod["metadata"]["labels"]["app"]: pod["spec"]["nodeName"] for pod in town.pods()
+        }
+
+    def test_pods_may_share_a_claim_on_the_device_that_it_holds(self, town):
+        town = town()
+        claim_and_run(town, "p", {"deviceClassName": "mig.nvidia.com"})
+        run(town, "q", claim="p")
+        town.wait(MINUTE_S)
+        assert ["n0", "n0"] == [pod["spec"]["nodeName"] for pod in town.pods()]
+        users = town.store.get(CLAIM, "shop", "p")["status"]["reservedFor"]
+        assert (["p", "q"], 1) == ([user["name"] for user in users], len(town.devices()))
+
+    def test_a_claim_that_is_being_deleted_takes_no_new_pod(self, town):
+        town = town()
+        claim_and_run(town, "p", {"deviceClassName": "mig.nvidia.com"})
+        town.store.delete(CLAIM, "shop", "p")
+        run(town, "q", claim="p")
+        town.wait(MINUTE_S)
+        assert "nodeName" not in town.store.get(POD, "shop", "q")["spec"]
+
+    def test_a_device_that_is_no_longer_published_holds_nothing(self, town):
+        """Seen on the real scheduler: what vanished from its slice stops counting."""
+        town = town({"n0": [H100_80GB]})
+        town.serve("web", 1)
+        town.wait(MINUTE_S)
+        _, cards = town.store.list(SLICE)
+        kept = [device for device in cards["spec"]["devices"] if device["name"] not in town.devices()]
+        town.store.replace({**cards, "spec": {**cards["spec"], "devices": kept}})
+        town.serve("big", 1, Shape("h100-80gb", "7g.80gb"))
+        town.wait(MINUTE_S)
+        assert ["gpu-0-mig-3g40gb-9-0", "gpu-0-mig-7g80gb-0-0"] == town.devices()
+
+
+class TestWaiting:
+    def test_a_pod_that_does_not_fit_says_so_and_stays(self, town):
+        town = town({"n0": [H100_80GB], "n1": [A30_24GB]})
+        town.serve("web", 3)
+        town.wait(MINUTE_S)
+        (pending,) = [pod for pod in town.pods() if "nodeName" not in pod["spec"]]
+        scheduled = condition(pending, "PodScheduled")
+        assert UNSCHEDULABLE.items() <= scheduled.items()
+        assert "0/2 nodes are available: 2 cannot allocate all claims." == scheduled["message"]
+        assert "Pending" == pending["status"]["phase"]
+
+    def test_it_is_bound_when_room_is_freed(self, town):
+        town = town({"n0": [H100_80GB]})
+        town.serve("web", 2)
+        town.wait(TEN_MINUTES_S)
+        town.serve("more", 1)
+        town.wait(TEN_MINUTES_S)
+        town.scale("web", 1)
+        town.wait(MINUTE_S)
+        assert 2 == len(town.devices())
+        assert "True" == condition(town.store.list(POD, "shop", {"app": "more"})[0], "PodScheduled")["status"]
+
+    def test_it_is_bound_when_a_node_comes(self, town):
+        town = town({"n0": [A30_24GB]})
+        town.serve("web", 1)
+        town.wait(MINUTE_S)
+        assert [] == town.devices()
+        town.add_node("n1", [H100_80GB])
+        town.wait(MINUTE_S)
+        assert ["n1"] == [pod["spec"].get("nodeName") for pod in town.pods()]
+
+    def test_it_is_bound_when_the_driver_publishes_its_cards(self, town):
+        town = town({"n0": [H100_80GB]})
+        for body in town.store.list(SLICE):
+            town.store.delete(SLICE, None, body["metadata"]["name"])
+        town.serve("web", 1)
+        town.wait(MINUTE_S)
+        assert [] == town.devices()
+        publish(town.store, "n0", [H100_80GB])
+        town.wait(MINUTE_S)
+        assert 1 == len(town.devices())
+
+    def test_a_cordoned_node_takes_no_pod_until_it_is_uncordoned(self, town):
+        town = town()
+        cordon(town, "n0", unschedulable=True)
+        town.serve("web", 1)
+        town.wait(MINUTE_S)
+        assert [] == town.devices()
+        cordon(town, "n0", unschedulable=False)
+        town.wait(MINUTE_S)
+        assert 1 == len(town.devices())
+
+    def test_nothing_is_retried_while_nothing_changes(self, town):
+        town = town({"n0": [H100_80GB]})
+        town.serve("web", 5)
+        town.wait(TEN_MINUTES_S)
+        before = town.store.version
+        town.wait(86400)
+        assert before == town.store.version
+        assert town.clock.next_due_s() is None
+
+    def test_a_pending_pod_that_is_deleted_is_forgotten(self, town):
+        town = town({"n0": [H100_80GB]})
+        town.serve("web", 3)
+        town.wait(MINUTE_S)
+        town.store.delete(DEPLOYMENT, "shop", "web")
+        town.wait(MINUTE_S)
+        assert ([], []) == (list(town.pods()), town.devices())
+
+    def test_a_pod_of_another_scheduler_is_left_alone(self, town):
+        town = town()
+        town.serve("web", 1, schedulerName="kai-scheduler")
+        town.wait(MINUTE_S)
+        (pod,) = town.pods()
+        assert ("Pending", "nodeName" in pod["spec"], None) == (
+            pod["status"]["phase"],
+            False,
+            condition(pod, "PodScheduled"),
+        )
+
+
+def cordon(town, name, *, unschedulable):
+    node = town.store.get(NODE, None, name)
+    town.store.replace({**node, "spec": {"unschedulable": unschedulable}})
+
+
+class TestNotModelled:
+    @pytest.mark.parametrize(
+        "exactly",
+        [
+            {"deviceClassName": "gpu.nvidia.com", "count": 2},
+            {"deviceClassName": "gpu.nvidia.com", "allocationMode": "All"},
+            {"deviceClassName": "vfio.gpu.nvidia.com"},
+            {"deviceClassName": "gpu.nvidia.com", "capacity": {"requests": {"memory": "20Gi"}}},
+            {
+                "deviceClassName": "gpu.nvidia.com",
+                "selectors": [
+                    {"cel": {"expression": "device.attributes['gpu.nvidia.com'].uuid == 'GPU-n0-0'"}}
+                ],
+            },
+        ],
+        ids=["count", "all", "class", "capacity", "cel"],
+    )
+    def test_requests_of_other_forms(self, town, exactly):
+        with pytest.raises(NotModelledError, match="claim p"):
+            claim_and_run(town(), "p", exactly)
+
+    @pytest.mark.parametrize(
+        "wish",
+        [{"nodeSelector": {"zone": "a"}}, {"affinity": {"podAntiAffinity": {}}}, {"resourceClaims": []}],
+        ids=["selector", "affinity", "no-claim"],
+    )
+    def test_wishes_of_pods(self, town, wish):
+        with pytest.raises(NotModelledError, match="scheduling a pod"):
+            claim_and_run(town(), "p", {"deviceClassName": "gpu.nvidia.com"}, **wish)
