@@ -70,16 +70,20 @@ class Stepper:
             if why_not := refusal(standing, step, terms):
                 return Outcome.HELD, why_not
             expects = expects or _version(standing, step)
+        problem = None
         try:
             if step.verb is Verb.CREATE_VARIANT:
                 self._cluster.create_variant(target, step.variant, step.shape)
             else:
                 self._cluster.scale(target, step.variant, step.replicas, expects=expects)
         except (ConflictError, RefusedError) as error:
-            return Outcome.FAILED, str(error)
+            problem = str(error)
+        # Whatever the answer was, what is there counts: a retry may fail because its first try got through.
         seen = self._standing(target)
         if seen is not None and is_there(seen, step):
             return Outcome.DONE, step.reason
+        if problem is not None:
+            return Outcome.FAILED, problem
         return Outcome.UNCONFIRMED, "written, but not yet seen in the cluster"
 
     def _standing(self, target: WorkloadKey) -> Standing | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from actuator.manifest import (
     GROUP,
@@ -84,11 +83,6 @@ def record_of(plan: Json) -> PlanRecord:
     steps = tuple(StepRecord(StepState(s["state"]), seconds_of(s["at"]), s.get("note", "")) for s in status)
     pending = StepRecord(StepState.PENDING, decided_at_s)
     return PlanRecord(change, steps or (pending,) * len(change.steps), version_of(plan))
-
-
-def advanced(record: PlanRecord, index: int, step: StepRecord) -> PlanRecord:
-    """Return a plan with one step further; its version is still the one that the write must find."""
-    return replace(record, steps=(*record.steps[:index], step, *record.steps[index + 1 :]))
 
 
 def is_open(record: PlanRecord) -> bool:

@@ -47,7 +47,7 @@ def gpu_claim(deployment: Json, templates: Mapping[str, Json]) -> tuple[str, Ask
         if template is not None and asks_gpu(template["spec"]["spec"]):
             found.append((claim["name"], template["spec"]["spec"]))
     if len(found) != 1:
-        raise RefusedError(f"{where}: one claim template must ask for a GPU, {len(found) or 'none'} does")
+        raise RefusedError(f"{where}: exactly one claim template must ask for a GPU, found {len(found)}")
     name, spec = found[0]
     try:
         return name, ask_of(spec)

@@ -1,0 +1,222 @@
+"""May this step start? One row per situation, judged by ready capacity after it and in between.
+
+A whole card carries 1.0, half a card 0.45, a seventh 0.1. Replicas are written as `"h!"`: the shape by
+its letter (w whole, h half, s seventh), then `!` ready, `~` allocated but loading, `?` pending without a
+device, `-` leaving.
+"""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from actuator.gate import Terms, may_add, may_remove, refusal
+from fleet.change import Step, Verb
+from fleet.cluster import Replica, Standing, Variant
+from fleet.devices import Device
+from fleet.shape import Shape
+from fleet.workload import Mode, Router, WorkloadKey
+
+SHAPES = {"w": Shape("h100-80gb"), "h": Shape("h100-80gb", "3g.40gb"), "s": Shape("h100-80gb", "1g.10gb")}
+CAPACITIES = {SHAPES["w"]: 1.0, SHAPES["h"]: 0.45, SHAPES["s"]: 0.1}
+DEVICE = Device("n", "n", "d", "mig", "GPU-0", None, {})
+
+
+def standing(text):
+    """One variant per letter, with its replicas; the first letter is the base."""
+    replicas = {}
+    for number, (letter, state) in enumerate(text.split()):
+        device = None if state == "?" else DEVICE
+        is_ready, is_leaving = state in "!-", state == "-"
+        replicas.setdefault(letter, []).append(
+            Replica(f"p{number}", letter, SHAPES[letter], device, is_ready, is_leaving, 0.0)
+        )
+    variants = tuple(
+        Variant(letter, SHAPES[letter], sum(not r.is_leaving for r in found), "1", i == 0, tuple(found))
+        for i, (letter, found) in enumerate(replicas.items())
+    )
+    return Standing(WorkloadKey("llm", "llama"), variants)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A step in a situation; `why` is part of the expected refusal, `None` = allowed."""
+
+    name: str
+    has: str
+    step: str
+    need_keep: float
+    why: str | None = None
+    router: Router = Router.WEIGHTED
+    minimum: int = 1
+    distrust: tuple[str, ...] = ()
+    mode: Mode = Mode.FULL
+    capacities: dict = field(default_factory=lambda: CAPACITIES)
+
+    def terms(self):
+        return Terms(self.mode, self.router, self.minimum, self.capacities, self.need_keep, self.distrust)
+
+    def parsed(self):
+        """`"h=1"` scales the variant of that letter to one replica, up or down from what it has."""
+        letter, replicas = self.step.split("=")
+        held = next((v for v in standing(self.has).variants if v.name == letter), None)
+        is_less = held is not None and int(replicas) < held.wanted
+        verb = Verb.SCALE_DOWN if is_less else Verb.SCALE_UP
+        return Step(verb, letter, SHAPES[letter], int(replicas), "1", "why")
+
+
+REMOVALS = [
+    Case("enough stays", "w! w!", "w=1", 1.0),
+    Case("exactly enough stays", "w! w! w!", "w=2", 2.0),
+    Case("too little stays", "w! w!", "w=1", 1.01, "carry 1.00, 1.01 must stay"),
+    Case("it was short before", "w! w!", "w=1", 5.0, "carry 1.00, 5.00 must stay"),
+    Case("nothing is needed", "w! w!", "w=1", 0.0),
+    Case("the last one, nothing needed, minimum one", "w!", "w=0", 0.0, "nothing would be ready, at least 1"),
+    Case("the last one where none need stay", "w!", "w=0", 0.0, minimum=0),
+    Case("below the minimum though capacity would do", "w! w! w!", "w=1", 1.0, "at least 2", minimum=2),
+    Case("the minimum itself", "w! w! w!", "w=2", 1.0, minimum=2),
+    Case("the replacement is ready", "h! h! w!", "h=0", 1.0),
+    Case("the replacement is loading", "h! h! w~", "h=0", 0.9, "1 x 3g.40gb would be ready and carry 0.45"),
+    Case("the replacement is pending", "h! h! w?", "h=0", 0.9, "carry 0.45, 0.90 must stay"),
+    Case("the replacement is leaving", "h! h! w-", "h=0", 0.9, "carry 0.45, 0.90 must stay"),
+    Case("what leaves already carries nothing", "w! w! w-", "w=1", 2.0, "carry 1.00, 2.00 must stay"),
+    Case("a pending replica goes first", "w! w! w?", "w=2", 2.0),
+    Case("of pending and ready only the pending go", "w! w! w? w?", "w=2", 2.0),
+    Case("more go than are pending", "w! w! w?", "w=1", 2.0, "carry 1.00, 2.00 must stay"),
+    Case("a loading one may stay instead of a ready one", "w! w! w~", "w=2", 2.0, "carry 1.00, 2.00"),
+    Case("a loading one may stay, and that is enough", "w! w! w~", "w=2", 1.0),
+    Case("nothing ready goes, but what is ready is too little", "w! w?", "w=1", 2.0, "carry 1.00, 2.00"),
+    Case("another shape goes", "w! s! s!", "s=0", 1.0),
+    Case("another shape goes and is missed", "w! s! s!", "s=0", 1.2, "carry 1.10, 1.20 must stay"),
+    # A router that spreads equally is limited by the smallest replica.
+    Case("equal: n x smallest stays", "h! h! h!", "h=2", 0.9, router=Router.EQUAL),
+    Case("equal: n x smallest falls", "h! h! h!", "h=2", 0.91, "carry 0.90, 0.91", router=Router.EQUAL),
+    Case("equal: without the small one the large ones are used", "w! w! s!", "s=0", 2.0, router=Router.EQUAL),
+    Case("weighted: the same removal is not missed", "w! w! s!", "s=0", 2.0),
+    Case(
+        "equal: in between, fewer replicas are still held down by the small one",
+        "w! w! s! s!",
+        "s=0",
+        0.4,
+        "would be ready and carry 0.30",
+        router=Router.EQUAL,
+    ),
+    Case("equal: in between it is enough", "w! w! s! s!", "s=0", 0.3, router=Router.EQUAL),
+    Case("least-loaded counts every replica in full", "w! h!", "h=0", 1.0, router=Router.LEAST_LOADED),
+    # Evidence.
+    Case(
+        "untrusted",
+        "w! w!",
+        "w=1",
+        0.0,
+        "not trusted: 1 of 2 pods scraped",
+        distrust=("1 of 2 pods scraped",),
+    ),
+    Case(
+        "untrusted, though only pending ones go", "w! w?", "w=1", 0.0, "not trusted", distrust=("censored",)
+    ),
+    Case(
+        "the shape's capacity is not known",
+        "w! s! s!",
+        "w=0",
+        0.05,
+        "carry 0.00",
+        capacities={SHAPES["w"]: 1.0},
+    ),
+    Case("a shape of unknown capacity may go", "w! s!", "s=0", 1.0, capacities={SHAPES["w"]: 1.0}),
+    # Modes.
+    Case("scale-up-only", "w! w!", "w=1", 0.0, "mode scale_up_only removes nothing", mode=Mode.SCALE_UP_ONLY),
+    Case("advise", "w! w!", "w=1", 0.0, "mode advise removes nothing", mode=Mode.ADVISE),
+    Case("off", "w! w!", "w=1", 0.0, "mode off removes nothing", mode=Mode.OFF),
+]
+
+ADDITIONS = [
+    Case("more of the same", "w!", "w=2", 5.0),
+    Case("the first one", "w?", "w=2", 5.0),
+    Case("a larger one", "h!", "w=1", 5.0),
+    Case("a smaller one, weighted", "w! w!", "s=1", 2.0),
+    Case("a smaller one, least-loaded", "w! w!", "s=1", 2.0, router=Router.LEAST_LOADED),
+    Case("equal: more of the same", "w!", "w=3", 5.0, router=Router.EQUAL),
+    Case("equal: a larger one, held down but no less", "h!", "w=1", 5.0, router=Router.EQUAL),
+    Case(
+        "equal: a smaller one halves what is carried",
+        "w! w!",
+        "s=1",
+        2.0,
+        "would be ready and carry 0.30, 2.00 must stay",
+        router=Router.EQUAL,
+    ),
+    Case("equal: a smaller one where little is needed", "w! w!", "s=1", 0.3, router=Router.EQUAL),
+    Case(
+        "equal: the first small ones carry less though all of them carry more",
+        "h!",
+        "s=9",
+        0.4,
+        "carry 0.20, 0.40",
+        router=Router.EQUAL,
+    ),
+    Case("equal: many small ones that never carry less", "s!", "s=9", 0.9, router=Router.EQUAL),
+    Case("equal: a smaller one while short, and it rises", "h!", "s=9", 0.2, router=Router.EQUAL),
+    Case("equal: nothing is ready yet", "w~", "s=1", 5.0, router=Router.EQUAL),
+    Case(
+        "equal: a smaller one on untrusted evidence",
+        "w! w!",
+        "s=1",
+        0.0,
+        "not trusted: censored",
+        router=Router.EQUAL,
+        distrust=("censored",),
+    ),
+    Case("untrusted evidence adds what lowers nothing", "w!", "w=2", 5.0, distrust=("censored",)),
+    Case("equal, untrusted, more of the same", "w!", "w=2", 5.0, router=Router.EQUAL, distrust=("stale",)),
+    Case("below the minimum adds", "w!", "w=2", 5.0, minimum=9),
+    Case("scale-up-only adds", "w!", "w=2", 5.0, mode=Mode.SCALE_UP_ONLY),
+    Case("advise", "w!", "w=2", 5.0, "mode advise adds nothing", mode=Mode.ADVISE),
+    Case("forecast-only", "w!", "w=2", 5.0, "mode forecast_only adds nothing", mode=Mode.FORECAST_ONLY),
+]
+
+
+def by_name(case):
+    return case.name
+
+
+def check(case, answer):
+    if case.why is None:
+        assert answer is None
+    else:
+        assert answer is not None
+        assert case.why in answer
+        assert "\n" not in answer
+
+
+@pytest.mark.parametrize("case", REMOVALS, ids=by_name)
+def test_removals(case):
+    assert Verb.SCALE_DOWN is case.parsed().verb
+    check(case, may_remove(standing(case.has), case.parsed(), case.terms()))
+
+
+@pytest.mark.parametrize("case", ADDITIONS, ids=by_name)
+def test_additions(case):
+    assert Verb.SCALE_UP is case.parsed().verb
+    check(case, may_add(standing(case.has), case.parsed(), case.terms()))
+
+
+@pytest.mark.parametrize("case", [*REMOVALS, *ADDITIONS], ids=by_name)
+def test_the_gate_asks_the_question_that_the_step_is(case):
+    check(case, refusal(standing(case.has), case.parsed(), case.terms()))
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_a_copy_without_replicas_may_be_made_wherever_something_may_be_added(mode):
+    create = Step(Verb.CREATE_VARIANT, "s", SHAPES["s"], 0, None, "why")
+    terms = Terms(mode, Router.EQUAL, 1, CAPACITIES, 9.0, ("censored",))
+
+    assert mode.may_add is (refusal(standing("w! w!"), create, terms) is None)
+
+
+def test_a_variant_that_is_gone_takes_nothing_with_it():
+    """What is ready without it is judged."""
+    step = Step(Verb.SCALE_DOWN, "s", SHAPES["s"], 0, "1", "why")
+    terms = Terms(Mode.FULL, Router.WEIGHTED, 1, CAPACITIES, 1.0)
+
+    assert may_remove(standing("w!"), step, terms) is None
+    assert may_remove(standing("h!"), step, terms) is not None

@@ -1,0 +1,250 @@
+"""A shape as a ResourceClaimTemplate, and what a claim asks for."""
+
+from dataclasses import replace
+
+import pytest
+
+from actuator.mechanisms.dra import Ask, ask_of, asks_gpu, claim_template, request_of, shape_asked
+from fleet.boards import A30_24GB, A100_40GB, A100_80GB, BOARDS, H100_80GB
+from fleet.devices import DeviceRequest
+from fleet.errors import RefusedError
+from fleet.shape import Shape, shapes_of
+from tests.fakes.manifests import cel, claim_spec, observed, request
+
+ASK = Ask("gpu", DeviceRequest("gpu"))
+EVERY_SHAPE = [(board, shape) for board in BOARDS.values() for shape in shapes_of(board)]
+
+
+def spec_of(board, shape, like=ASK):
+    return claim_template("llm", board, shape, like)["spec"]["spec"]
+
+
+@pytest.mark.parametrize(("board", "shape"), EVERY_SHAPE, ids=[str(shape) for _, shape in EVERY_SHAPE])
+def test_what_a_template_asks_for_is_read_back_as_the_shape_it_was_made_for(board, shape):
+    ask = ask_of(spec_of(board, shape))
+
+    assert shape == shape_asked(ask.request, BOARDS.values())
+
+
+def test_a_mig_shape_asks_the_mig_class_for_its_profile_and_guards_what_may_be_absent():
+    requests = spec_of(H100_80GB, Shape("h100-80gb", "1g.10gb"))["devices"]["requests"]
+
+    attributes = "device.attributes['gpu.nvidia.com']"
+    assert [
+        {
+            "name": "gpu",
+            "exactly": {
+                "deviceClassName": "mig.nvidia.com",
+                "selectors": [
+                    cel(f"'profile' in {attributes} && {attributes}.profile == '1g.10gb'"),
+                    cel(
+                        f"'productName' in {attributes} "
+                        f"&& {attributes}.productName in ['NVIDIA H100 80GB HBM3']"
+                    ),
+                ],
+                "allocationMode": "ExactCount",
+                "count": 1,
+            },
+        }
+    ] == requests
+
+
+def test_a_whole_card_asks_the_gpu_class_and_no_profile():
+    exactly = spec_of(H100_80GB, Shape("h100-80gb"))["devices"]["requests"][0]["exactly"]
+
+    assert "gpu.nvidia.com" == exactly["deviceClassName"]
+    assert 1 == len(exactly["selectors"])
+
+
+def test_a_template_is_marked_as_ours_and_lives_where_its_pods_live():
+    meta = claim_template("llm", H100_80GB, Shape("h100-80gb", "3g.40gb"), ASK)["metadata"]
+
+    assert "llm" == meta["namespace"]
+    assert {"app.kubernetes.io/managed-by": "foreslice"} == meta["labels"]
+
+
+def test_the_name_follows_the_content():
+    """Specs are immutable, so other content must mean another object, and equal content the same."""
+    shape = Shape("h100-80gb", "3g.40gb")
+    other_driver = replace(H100_80GB, product_names=("NVIDIA H100 SXM5",))
+
+    def name(board=H100_80GB, shape=shape, like=ASK):
+        return claim_template("llm", board, shape, like)["metadata"]["name"]
+
+    names = [
+        name(),
+        name(shape=Shape("h100-80gb", "4g.40gb")),
+        name(like=replace(ASK, name="r")),
+        name(like=replace(ASK, tolerations=({"key": "x", "operator": "Exists"},))),
+        name(board=other_driver),
+    ]
+    assert len(names) == len(set(names))
+    assert name() == name()
+    assert name().startswith("foreslice-h100-80gb-3g-40gb-")
+
+
+def test_request_name_and_tolerations_of_the_user_are_kept():
+    """Containers refer to the request by name."""
+    toleration = {"key": "gpu.nvidia.com/unmonitored", "operator": "Exists", "effect": "NoSchedule"}
+    user = ask_of(claim_spec(request(name="accelerator", tolerations=[toleration])))
+
+    made = ask_of(spec_of(H100_80GB, Shape("h100-80gb", "1g.10gb"), user))
+
+    assert ("accelerator", (toleration,)) == (made.name, made.tolerations)
+
+
+def test_request_of_names_the_products_of_the_board():
+    """A 1g.10gb is one memory slice on an H100, two on an A100 40 GB."""
+    asked = request_of(A100_40GB, Shape("a100-40gb", "1g.10gb"))
+
+    assert DeviceRequest("mig", "1g.10gb", A100_40GB.product_names) == asked
+
+
+@pytest.mark.parametrize(
+    ("case", "asked"),
+    [
+        ("whole-dynamic", DeviceRequest("gpu")),
+        ("mig-1g-dynamic", DeviceRequest("mig", "1g.10gb")),
+        ("mig-3g-dynamic", DeviceRequest("mig", "3g.40gb")),
+        ("mig-3g-static", DeviceRequest("mig", "3g.40gb")),
+        ("share-unlimited-default", DeviceRequest("gpu")),
+        ("extended-resource", DeviceRequest("gpu")),
+    ],
+)
+def test_observed_claims_are_read(case, asked):
+    claims = {body["metadata"]["annotations"]["example.invalid/case"]: body for body in observed("claims")}
+
+    assert asked == ask_of(claims[case]["spec"]).request
+
+
+@pytest.mark.parametrize("case", ["share-memory-20Gi", "share-count-2-of-4", "share-mig-with-zeros"])
+def test_observed_claims_for_a_share_are_no_shape(case):
+    claims = {body["metadata"]["annotations"]["example.invalid/case"]: body for body in observed("claims")}
+
+    with pytest.raises(RefusedError, match="capacity"):
+        ask_of(claims[case]["spec"])
+
+
+ATTRIBUTES = "device.attributes['gpu.nvidia.com']"
+DOUBLE_QUOTED = 'device.attributes["gpu.nvidia.com"]'
+
+
+@pytest.mark.parametrize(
+    ("asked", "expressions"),
+    [
+        (DeviceRequest("mig", "2g.20gb"), [f"{ATTRIBUTES}.profile == '2g.20gb'"]),
+        (DeviceRequest("mig", "2g.20gb"), [f'{DOUBLE_QUOTED}.profile == "2g.20gb"']),
+        (DeviceRequest("mig", "1g.10gb+me"), [f"{ATTRIBUTES}.profile == '1g.10gb+me'"]),
+        (
+            DeviceRequest("mig", "2g.20gb", ("NVIDIA A30",)),
+            [f"{ATTRIBUTES}.profile == '2g.20gb' && {ATTRIBUTES}.productName == 'NVIDIA A30'"],
+        ),
+        (
+            DeviceRequest("mig", "2g.20gb", ("A", "B")),
+            [f"{ATTRIBUTES}.profile == '2g.20gb'", f"{ATTRIBUTES}.productName in ['A', 'B']"],
+        ),
+        (
+            DeviceRequest("mig", "2g.20gb"),
+            [f"'profile' in {ATTRIBUTES} && {ATTRIBUTES}.profile == '2g.20gb'"],
+        ),
+        (DeviceRequest("mig"), []),
+    ],
+)
+def test_selectors_that_say_which_shape_is_asked(asked, expressions):
+    exactly = request(profile=None, selectors=[cel(expression) for expression in expressions])
+
+    assert asked == ask_of(claim_spec(exactly)).request
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) > 0",
+        f"{ATTRIBUTES}.profile == '1g.10gb' || {ATTRIBUTES}.profile == '2g.20gb'",
+        f"{ATTRIBUTES}.profile != '1g.10gb'",
+        f"!({ATTRIBUTES}.profile == '1g.10gb')",
+        f"{ATTRIBUTES}.profile.startsWith('1g')",
+        f"{ATTRIBUTES}.uuid == 'GPU-1'",
+    ],
+)
+def test_a_selector_that_is_not_understood_is_refused_by_name(expression):
+    exactly = request(profile=None, selectors=[cel(expression)])
+
+    with pytest.raises(RefusedError, match="cannot tell which shape the selector asks for"):
+        ask_of(claim_spec(exactly))
+
+
+@pytest.mark.parametrize(
+    ("reason", "spec"),
+    [
+        ("exactly one request", claim_spec()),
+        ("exactly one request", {}),
+        ("exactly one request", claim_spec(request(), request(name="other"))),
+        ("without alternatives", claim_spec({"name": "gpu", "firstAvailable": [{"name": "a"}]})),
+        ("device class vfio.gpu.nvidia.com", claim_spec(request("vfio.gpu.nvidia.com"))),
+        ("exactly one device", claim_spec(request(count=2))),
+        ("exactly one device", claim_spec(request(allocationMode="All"))),
+        ("adminAccess", claim_spec(request(adminAccess=True))),
+        ("capacity", claim_spec(request(capacity={"requests": {"memory": "20Gi"}}))),
+        ("driver config", claim_spec(request(), config=[{"opaque": {"driver": "gpu.nvidia.com"}}])),
+    ],
+)
+def test_claims_that_are_no_single_shape_are_refused_with_the_reason(reason, spec):
+    with pytest.raises(RefusedError, match=reason):
+        ask_of(spec)
+
+
+@pytest.mark.parametrize(
+    ("expected", "spec"),
+    [
+        (True, claim_spec(request("gpu.nvidia.com", None))),
+        (True, claim_spec(request("mig.nvidia.com"))),
+        (
+            True,
+            claim_spec({"name": "g", "firstAvailable": [{"name": "a", "deviceClassName": "mig.nvidia.com"}]}),
+        ),
+        (True, claim_spec(request("nic.example.com", None), request())),
+        (False, claim_spec(request("nic.example.com", None))),
+        (False, claim_spec(request("compute-domain-default-channel.nvidia.com", None))),
+        (False, claim_spec()),
+        (False, {}),
+    ],
+)
+def test_asks_gpu_looks_at_every_request_and_alternative(expected, spec):
+    assert expected is asks_gpu(spec)
+
+
+@pytest.mark.parametrize(
+    ("shape", "asked", "boards"),
+    [
+        (Shape("h100-80gb"), DeviceRequest("gpu"), [H100_80GB]),
+        (Shape("h100-80gb", "3g.40gb"), DeviceRequest("mig", "3g.40gb"), [A30_24GB, H100_80GB]),
+        (
+            Shape("a100-80gb", "1g.10gb"),
+            DeviceRequest("mig", "1g.10gb", ("NVIDIA A100-SXM4-80GB",)),
+            [A100_40GB, A100_80GB, H100_80GB],
+        ),
+    ],
+)
+def test_the_shape_asked_is_found_among_the_boards_of_the_fleet(shape, asked, boards):
+    assert shape == shape_asked(asked, boards)
+
+
+@pytest.mark.parametrize(
+    ("reason", "asked", "boards"),
+    [
+        ("any MIG device: select a profile", DeviceRequest("mig"), [H100_80GB]),
+        ("profile 9g.90gb, which no card of the fleet offers", DeviceRequest("mig", "9g.90gb"), [H100_80GB]),
+        ("any gpu device, which no card", DeviceRequest("gpu"), []),
+        (
+            "profile 1g.10gb of a100-80gb and h100-80gb alike: select a productName",
+            DeviceRequest("mig", "1g.10gb"),
+            [H100_80GB, A100_80GB],
+        ),
+        ("any gpu device of a30-24gb and h100-80gb", DeviceRequest("gpu"), [A30_24GB, H100_80GB]),
+        ("no card of the fleet", DeviceRequest("gpu", None, ("NVIDIA B200",)), [H100_80GB]),
+    ],
+)
+def test_what_names_no_shape_or_several_is_refused(reason, asked, boards):
+    with pytest.raises(RefusedError, match=reason):
+        shape_asked(asked, boards)

@@ -1,0 +1,163 @@
+"""FractionPlans: what was decided, and how far it is."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from actuator.objects.plans import (
+    MAX_BYTES,
+    is_open,
+    newest_first,
+    plan_of,
+    record_of,
+    status_of,
+    target_labels,
+    to_delete,
+    touched_at_s,
+)
+from actuator.ports import PlanRecord, StepRecord
+from fleet.change import ChangeSet, Step, StepState, Verb
+from fleet.errors import RefusedError
+from fleet.shape import Configuration, Shape
+from fleet.workload import WorkloadKey
+
+KEY = WorkloadKey("llm", "llama")
+LARGE, SMALL = Shape("h100-80gb", "3g.40gb"), Shape("h100-80gb", "1g.10gb")
+UP = Step(Verb.SCALE_UP, "llama-1g-10gb", SMALL, 2, None, "peak ahead")
+DOWN = Step(Verb.SCALE_DOWN, "llama", LARGE, 0, "7", "peak ahead")
+
+
+def change(*steps, at_s=1000.0, goal=None):
+    return ChangeSet(
+        KEY, Configuration({LARGE: 1}), goal or Configuration({SMALL: 2}), steps or (UP, DOWN), at_s
+    )
+
+
+def record(*states, at_s=1000.0, touched=1000.0, goal=None):
+    steps = tuple(replace(UP, replicas=n) for n in range(len(states)))
+    return PlanRecord(
+        change(*steps, at_s=at_s, goal=goal), tuple(StepRecord(s, touched) for s in states), "1"
+    )
+
+
+def test_what_a_plan_looks_like():
+    body = plan_of(change())
+
+    assert ("foreslice.dev/v1alpha1", "FractionPlan") == (body["apiVersion"], body["kind"])
+    assert {
+        "name": change().name,
+        "namespace": "llm",
+        "labels": {"app.kubernetes.io/managed-by": "foreslice", "foreslice.dev/target": "llama"},
+    } == body["metadata"]
+    assert {
+        "target": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "llama"},
+        "decidedAt": "1970-01-01T00:16:40.000000Z",
+        "start": [{"board": "h100-80gb", "profile": "3g.40gb", "count": 1}],
+        "goal": [{"board": "h100-80gb", "profile": "1g.10gb", "count": 2}],
+        "steps": [
+            {
+                "verb": "scale-up",
+                "variant": "llama-1g-10gb",
+                "shape": {"board": "h100-80gb", "profile": "1g.10gb"},
+                "replicas": 2,
+                "reason": "peak ahead",
+            },
+            {
+                "verb": "scale-down",
+                "variant": "llama",
+                "shape": {"board": "h100-80gb", "profile": "3g.40gb"},
+                "replicas": 0,
+                "expects": "7",
+                "reason": "peak ahead",
+            },
+        ],
+    } == body["spec"]
+
+
+def test_nothing_owns_a_plan_and_a_plan_owns_nothing():
+    assert "ownerReferences" not in plan_of(change())["metadata"]
+
+
+def test_a_plan_without_status_is_pending_since_it_was_decided():
+    body = plan_of(change())
+    body["metadata"]["resourceVersion"] = "5"
+
+    kept = record_of(body)
+
+    assert change() == kept.change
+    assert (StepRecord(StepState.PENDING, 1000.0),) * 2 == kept.steps
+    assert "5" == kept.version
+
+
+def test_status_is_read_back_as_written():
+    steps = (StepRecord(StepState.DONE, 1010.5), StepRecord(StepState.FAILED, 1020.0, "no room"))
+
+    assert steps == record_of({**plan_of(change()), "status": status_of(steps)}).steps
+
+
+def test_a_plan_of_64_kib_is_the_largest_that_is_written():
+    size = len(json.dumps(plan_of(change(replace(UP, reason="")))).encode())
+    fits, too_large = ("x" * (MAX_BYTES - size + more) for more in (0, 1))
+
+    assert plan_of(change(replace(UP, reason=fits)))
+    with pytest.raises(RefusedError, match=r"FractionPlan llama-\w+: 65537 bytes, at most 65536"):
+        plan_of(change(replace(UP, reason=too_large)))
+
+
+def test_labels_of_a_long_target_name_are_valid():
+    labels = target_labels(WorkloadKey("llm", "x" * 100))
+
+    assert 63 == len(labels["foreslice.dev/target"])
+
+
+@pytest.mark.parametrize(
+    ("expected", "states"),
+    [
+        (True, [StepState.PENDING]),
+        (True, [StepState.DONE, StepState.CLAIMED]),
+        (False, [StepState.DONE, StepState.FAILED, StepState.SUPERSEDED]),
+        (False, []),
+    ],
+)
+def test_a_plan_is_open_while_a_step_is_neither_done_nor_given_up(expected, states):
+    assert expected is is_open(record(*states))
+
+
+def test_a_plan_was_touched_when_decided_or_when_it_last_got_further():
+    assert 1000.0 == touched_at_s(record(StepState.PENDING, at_s=1000.0, touched=900.0))
+    assert 1200.0 == touched_at_s(record(StepState.DONE, at_s=1000.0, touched=1200.0))
+    assert 1000.0 == touched_at_s(record(at_s=1000.0))
+
+
+def kept_plans(count):
+    return [
+        record(StepState.DONE, touched=float(i), at_s=0.0, goal=Configuration({SMALL: i + 1}))
+        for i in range(count)
+    ]
+
+
+def test_newest_first_is_by_what_happened_last():
+    plans = kept_plans(3)
+
+    assert [2.0, 1.0, 0.0] == [touched_at_s(plan) for plan in newest_first(plans)]
+
+
+def test_plans_of_the_same_moment_have_one_order():
+    plans = [record(StepState.DONE, goal=Configuration({SMALL: i + 1})) for i in range(5)]
+
+    assert newest_first(plans) == newest_first(reversed(plans))
+
+
+@pytest.mark.parametrize(("gone", "count"), [(0, 0), (0, 20), (1, 21), (5, 25)])
+def test_the_last_20_of_a_target_are_kept(gone, count):
+    plans = kept_plans(count)
+
+    assert {plan.change.name for plan in plans[:gone]} == set(to_delete(plans))
+
+
+def test_a_plan_decided_long_ago_but_still_worked_on_is_kept():
+    """The same change at another time has the same name."""
+    old = record(StepState.CLAIMED, at_s=0.0, touched=5000.0, goal=Configuration({LARGE: 9}))
+
+    assert old.change.name not in to_delete([old, *kept_plans(30)])

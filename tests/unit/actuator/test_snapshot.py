@@ -1,0 +1,133 @@
+"""The fleet out of one consistent set of objects."""
+
+from dataclasses import replace
+
+import pytest
+
+from actuator.objects.plans import plan_of, status_of
+from actuator.objects.slices import SliceReader
+from actuator.objects.snapshot import Snapshot, fleet_of, records_by_target
+from actuator.ports import StepRecord
+from fleet.change import ChangeSet, Step, StepState, Verb
+from fleet.shape import Configuration, Shape
+from fleet.workload import WorkloadKey
+from tests.fakes.manifests import claim, deployment, h100_slices, pod, template
+
+LLAMA, MISTRAL = WorkloadKey("llm", "llama"), WorkloadKey("llm", "mistral")
+LARGE, SMALL = Shape("h100-80gb", "3g.40gb"), Shape("h100-80gb", "1g.10gb")
+
+
+def snapshot(**parts):
+    defaults = {
+        "slices": h100_slices(gpus=2),
+        "claims": [claim("a-gpus", "gpu-0-mig-3g40gb-9-4"), claim("x", "gpu-1", namespace="other")],
+        "deployments": [deployment(), deployment("mistral", "no-such-template")],
+        "templates": [template("mig-3g")],
+        "pods": [pod("a")],
+        "plans": [],
+    }
+    return Snapshot("42", **{**defaults, **parts})
+
+
+def fleet(workloads=(LLAMA,), **parts):
+    return fleet_of(snapshot(**parts), workloads, SliceReader())
+
+
+def plan(*states, goal=SMALL, at_s=100.0, target=LLAMA):
+    steps = tuple(Step(Verb.SCALE_UP, "llama", goal, number, None, "why") for number in range(len(states)))
+    change = ChangeSet(target, Configuration({LARGE: 1}), Configuration({goal: 1}), steps, at_s)
+    body = plan_of(change)
+    body["status"] = status_of(StepRecord(state, at_s + i) for i, state in enumerate(states))
+    return body
+
+
+def test_cards_pools_and_allocations_of_everybody_are_there():
+    seen = fleet()
+
+    assert ("42", 2, 1) == (seen.version, len(seen.gpus), len(seen.pools))
+    assert ["gpu-0-mig-3g40gb-9-4", "gpu-1"] == [device.name for device in seen.allocated]
+    assert 2 == seen.gpus_in_use
+
+
+def test_only_workloads_that_were_asked_for_have_standings():
+    assert [LLAMA] == [standing.key for standing in fleet().standings]
+    assert () == fleet(workloads=()).standings
+
+
+def test_a_workload_that_is_not_in_the_cluster_is_left_out():
+    seen = fleet(workloads=(WorkloadKey("llm", "gone"), LLAMA))
+
+    assert [LLAMA] == [standing.key for standing in seen.standings]
+    assert {} == seen.refused
+
+
+def test_a_workload_that_cannot_be_handled_is_named_and_hides_no_other():
+    seen = fleet(workloads=(MISTRAL, LLAMA))
+
+    assert [LLAMA] == [standing.key for standing in seen.standings]
+    assert {
+        MISTRAL: "Deployment mistral: exactly one claim template must ask for a GPU, found 0"
+    } == seen.refused
+
+
+def test_the_reader_is_used_from_one_view_to_the_next():
+    reader = SliceReader()
+    views = [fleet_of(snapshot(), [LLAMA], reader) for _ in range(2)]
+
+    assert views[0].pools is views[1].pools
+
+
+HISTORY = {
+    "no plans": ([], (None, None, None)),
+    "a plan that is not begun": ([plan(StepState.PENDING)], (None, None, SMALL)),
+    "a plan under way": ([plan(StepState.DONE, StepState.CLAIMED)], (100.0, 100.0, SMALL)),
+    "a plan that is done": ([plan(StepState.DONE, StepState.DONE)], (101.0, 101.0, None)),
+    "more of the same shape": ([plan(StepState.DONE, goal=LARGE)], (100.0, None, None)),
+    "steps that failed changed nothing": ([plan(StepState.FAILED, StepState.SUPERSEDED)], (None, None, None)),
+    "the newest counts": (
+        [plan(StepState.DONE, at_s=100.0), plan(StepState.DONE, goal=LARGE, at_s=500.0)],
+        (500.0, 100.0, None),
+    ),
+    "of two open plans the newer one leads": (
+        [plan(StepState.PENDING, at_s=100.0), plan(StepState.PENDING, goal=LARGE, at_s=500.0)],
+        (None, None, LARGE),
+    ),
+    "another workload's plan": ([plan(StepState.DONE, target=MISTRAL)], (None, None, None)),
+}
+
+
+@pytest.mark.parametrize(("plans", "expected"), HISTORY.values(), ids=HISTORY)
+def test_what_plans_say_of_the_past_and_of_what_is_under_way(plans, expected):
+    [standing] = fleet(plans=plans).standings
+
+    going = None if expected[2] is None else Configuration({expected[2]: 1})
+    assert (expected[0], expected[1], going) == (
+        standing.changed_at_s,
+        standing.reshaped_at_s,
+        standing.moving_to,
+    )
+
+
+def test_plans_are_kept_apart_by_target_and_newest_first():
+    plans = [plan(StepState.DONE), plan(StepState.DONE, goal=LARGE, at_s=500.0), plan(target=MISTRAL)]
+
+    found = records_by_target(plans)
+
+    assert [500.0, 100.0] == [record.change.decided_at_s for record in found[LLAMA]]
+    assert 1 == len(found[MISTRAL])
+
+
+def test_an_incomplete_pool_leaves_the_workload_unhandled_rather_than_wrong():
+    seen = fleet(slices=h100_slices(gpus=2)[:2])
+
+    assert () == seen.standings
+    assert "no card of the fleet offers" in seen.refused[LLAMA]
+
+
+def test_a_view_does_not_depend_on_the_order_of_objects():
+    forward = snapshot()
+    backward = replace(
+        forward, **{name: list(getattr(forward, name))[::-1] for name in ("slices", "deployments", "pods")}
+    )
+
+    assert fleet_of(forward, [LLAMA], SliceReader()) == fleet_of(backward, [LLAMA], SliceReader())
