@@ -103,7 +103,6 @@ class ClaimController:
 
     def __init__(self, api: Api, clock: Clock) -> None:
         self._api = api
-        self._clock = clock
         self._pods: WorkQueue[_Name] = WorkQueue(clock, self._make_claims)
         self._claims: WorkQueue[_Name] = WorkQueue(clock, self._release)
         api.watch(POD, self._on_pod)
@@ -128,27 +127,23 @@ class ClaimController:
         pod = self._api.get(POD, *name)
         if pod is None or is_leaving(pod) or None not in claim_names(pod).values():
             return
-        made = {claim["name"]: claim for claim in pod["status"].get("resourceClaimStatuses", ())}
-        for claim in pod["spec"]["resourceClaims"]:
-            template = self._api.get(CLAIM_TEMPLATE, name[0], claim.get("resourceClaimTemplateName", ""))
-            if template is not None and claim["name"] not in made:
-                stored = self._claim_of(pod, claim["name"]) or self._api.create(
-                    _claim(pod, claim["name"], template)
-                )
-                made[claim["name"]] = {
-                    "name": claim["name"],
-                    "resourceClaimName": stored["metadata"]["name"],
-                }
+        made = {entry["name"]: entry for entry in pod["status"].get("resourceClaimStatuses", ())}
+        for entry in pod["spec"]["resourceClaims"]:
+            claim = None if entry["name"] in made else self._claim(pod, entry)
+            if claim is not None:
+                made[entry["name"]] = {"name": entry["name"], "resourceClaimName": claim["metadata"]["name"]}
         status = {**pod["status"], "resourceClaimStatuses": list(made.values())}
         self._api.replace_status({**pod, "status": status})
 
-    def _claim_of(self, pod: Json, name: str) -> Json | None:
-        """Find the claim that an earlier attempt made for a pod before it could say so in its status."""
+    def _claim(self, pod: Json, entry: Json) -> Json | None:
+        """Return a pod's own claim, made now unless an earlier attempt has; `None` without its template."""
         for claim in self._api.list(CLAIM, pod["metadata"]["namespace"]):
-            metadata = claim["metadata"]
-            if _is_owned(claim, pod["metadata"]["uid"]) and metadata["annotations"][POD_CLAIM_NAME] == name:
+            name = claim["metadata"].get("annotations", {}).get(POD_CLAIM_NAME)
+            if name == entry["name"] and _is_owned(claim, pod["metadata"]["uid"]):
                 return claim
-        return None
+        name = entry.get("resourceClaimTemplateName", "")
+        template = self._api.get(CLAIM_TEMPLATE, pod["metadata"]["namespace"], name)
+        return template and self._api.create(_claim(pod, entry["name"], template))
 
     def _release(self, name: _Name) -> None:
         claim = self._api.get(CLAIM, *name)
@@ -157,12 +152,10 @@ class ClaimController:
         status = claim.get("status", {})
         users = [user for user in status.get("reservedFor", ()) if self._lives(name[0], user)]
         if len(users) < len(status.get("reservedFor", ())):
-            left = {"allocation": status["allocation"], "reservedFor": users} if users else {}
-            claim = self._api.replace_status({**claim, "status": left})
+            status = {**status, "reservedFor": users} if users else {}
+            claim = self._api.replace_status({**claim, "status": status})
         metadata = claim["metadata"]
-        if DELETE_PROTECTION in metadata.get("finalizers", ()) and not claim.get("status", {}).get(
-            "allocation"
-        ):
+        if DELETE_PROTECTION in metadata.get("finalizers", ()) and "allocation" not in status:
             rest = [finalizer for finalizer in metadata["finalizers"] if finalizer != DELETE_PROTECTION]
             self._api.replace({**claim, "metadata": {**metadata, "finalizers": rest}})
 

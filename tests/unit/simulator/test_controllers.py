@@ -2,7 +2,7 @@ import pytest
 
 from fleet.boards import H100_80GB
 from fleet.shape import Shape
-from simulator.api import CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, POD
+from simulator.api import CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, NODE, POD
 from simulator.errors import NotModelledError
 from simulator.pods import DELETE_PROTECTION, is_leaving
 
@@ -103,6 +103,22 @@ class TestDeployments:
         assert (2, 1) == (status(town)["replicas"], status(town, "web-small")["replicas"])
         assert 3 == len(town.pods())
 
+    def test_pods_of_other_owners_are_left_alone(self, town):
+        town = town()
+        town.serve("web", 1)
+        (node,) = town.store.list(NODE)
+        owner = {"apiVersion": "v1", "kind": "Node", "name": "n0", "uid": node["metadata"]["uid"]}
+        metadata = {
+            "namespace": "shop",
+            "name": "static",
+            "labels": {"app": "web"},
+            "ownerReferences": [owner],
+        }
+        spec = {"containers": [{"name": "c"}], "schedulerName": "none"}
+        town.store.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+        town.wait(TEN_MINUTES_S)
+        assert (2, 1) == (len(town.pods()), status(town)["replicas"])
+
     def test_a_change_of_the_pod_template_is_not_modelled(self, town):
         town = town()
         town.serve("web", 1)
@@ -152,6 +168,18 @@ class TestClaims:
         town.store.create({**template, "metadata": metadata})
         town.wait(TEN_MINUTES_S)
         assert 1 == status(town)["readyReplicas"]
+
+    def test_of_two_claims_the_one_whose_template_exists_is_made(self, town):
+        town = town()
+        wanted = [
+            {"name": "missing", "resourceClaimTemplateName": "missing"},
+            {"name": "gpu", "resourceClaimTemplateName": "web-gpu"},
+        ]
+        town.serve("web", 1, resourceClaims=wanted)
+        town.wait(MINUTE_S)
+        (pod,) = town.pods()
+        assert ["gpu"] == [entry["name"] for entry in pod["status"]["resourceClaimStatuses"]]
+        assert 1 == len(town.store.list(CLAIM))
 
     def test_a_claim_is_protected_exactly_while_it_is_allocated(self, town):
         town = town()

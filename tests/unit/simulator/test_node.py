@@ -5,6 +5,7 @@ from fleet.shape import Shape
 from simulator.api import DEPLOYMENT, NODE, POD, SLICE
 from simulator.delays import CROWDING_PER_START, Delays
 from simulator.errors import NotModelledError
+from simulator.node import NodeAgent
 from simulator.pods import condition, is_ready
 
 MINUTE_S = 60
@@ -28,6 +29,14 @@ def until(town, is_so, step_s=0.5):
 def test_a_node_registers_itself_as_ready(town):
     (node,) = town().store.list(NODE)
     assert ("n0", "True") == (node["metadata"]["name"], condition(node, "Ready")["status"])
+
+
+def test_a_node_that_is_registered_stays_as_it_is(store, clock):
+    node = store.create(
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n0", "labels": {"zone": "a"}}}
+    )
+    NodeAgent(store, clock, "n0", containers=None, delays=Delays(7))
+    assert [node] == list(store.list(NODE))
 
 
 @pytest.mark.parametrize("profile", ["whole", "7g.80gb", "3g.40gb", "1g.20gb", "1g.10gb"])
@@ -125,6 +134,21 @@ class TestEnd:
         assert [name] == [what for _, what in calls(town, "stop")]
         town.wait(MINUTE_S)
         assert [name] == [what for _, what in calls(town, "stop")]
+
+    def test_a_pod_that_is_gone_when_its_container_starts_is_stopped(self, town):
+        town = town()
+        town.serve("web", 1)
+        until(town, town.pods)
+        (pod,) = town.pods()
+        delays = Delays(7)
+        starts_s = delays.schedule_s(pod) + delays.prepare_s(pod) + delays.image_s(pod)
+        town.clock.at(town.start_s + starts_s, lambda: town.scale("web", 0))
+        town.clock.at(
+            town.start_s + starts_s,
+            lambda: town.store.delete(POD, "shop", pod["metadata"]["name"], grace_s=0),
+        )
+        town.wait(MINUTE_S)
+        assert (["start", "stop"], 0) == ([call for _, call, _ in town.containers.calls], len(town.pods()))
 
     def test_the_device_is_free_once_the_pod_is_gone(self, town):
         town = town(drain_s=10.0)

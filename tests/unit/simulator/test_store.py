@@ -122,6 +122,11 @@ class TestCreate:
         again.create(claim())
         assert first == again.create(pod(None, generateName="web-"))["metadata"]["name"]
 
+    def test_a_generated_name_that_is_taken_is_skipped(self, store, clock):
+        first = type(store)(clock).create(pod(None, generateName="web-"))["metadata"]["name"]
+        store.create(pod(first))
+        assert first != store.create(pod(None, generateName="web-"))["metadata"]["name"]
+
     def test_a_uid_is_never_used_again(self, store):
         first = store.create(pod())["metadata"]["uid"]
         store.delete(POD, "shop", "p")
