@@ -89,13 +89,15 @@ class Offsets:
         self._misses.expire(before)
 
     def shifts(self, cap: float) -> list[float]:
-        """Return the shift of each quantile: none before `NEEDED` outcomes, and at most `cap` either way.
+        """Return the shift of each quantile: none before `NEEDED` outcomes, never down, at most `cap` up.
 
-        Few outcomes say little about a high quantile, and what they say can be enormous.
+        Few outcomes say little about a high quantile, and what they say can be enormous. Downwards the
+        errors themselves roll already; to shift as well corrects twice, late (on eight public traces q .95
+        of the next 15 min then covered 77 to 96 %, now 91 to 96 %, at 4 % less pinball loss).
         """
         known = len(self._misses)
         return [
-            min(max(self._shift(column), -cap), cap) if known >= needed else 0.0
+            min(max(self._shift(column), 0.0), cap) if known >= needed else 0.0
             for column, needed in enumerate(NEEDED)
         ]
 
