@@ -112,10 +112,11 @@ def _by_name(decisions):
 
 
 @given(questions())
-def test_additions_never_remove_a_replica_and_never_lower_what_is_carried(asked):
+def test_additions_never_remove_a_replica_and_never_lower_what_is_carried_on_the_way(asked):
     for decision in additions(asked):
         carried = asked.offers[decision.workload].carried
-        assert carried(decision.start) <= carried(decision.goal) + ROUNDING
+        for state in states_between(decision.start, decision.goal):
+            assert carried(decision.start) <= carried(state) + ROUNDING
         assert all(n <= decision.goal.counts.get(shape, 0) for shape, n in decision.start.counts.items())
 
 
@@ -209,6 +210,19 @@ def test_the_same_question_has_the_same_answer_in_whatever_order_workloads_are_g
     assert additions(asked) == additions(turned)
     assert plan(asked) == plan(turned)
     assert plan(asked) == plan(asked)
+
+
+@given(questions(workloads=1), st.dictionaries(st.sampled_from(PROFILES), st.integers(1, 3), max_size=2))
+def test_the_goal_of_an_unfinished_plan_is_kept_or_grown_and_what_it_still_lacks_is_said(asked, counts):
+    (stood,), (offered,) = asked.fleet.standings, asked.offers.values()
+    under_way = configuration(" + ".join(f"{n} x {profile}" for profile, n in counts.items()))
+    moving = replace(asked.fleet, standings=(replace(stood, moving_to=under_way),))
+    (decision,) = additions(replace(asked, fleet=moving))
+
+    assert all(n <= decision.goal.counts.get(shape, 0) for shape, n in under_way.counts.items())
+    missing = decision.need.up - offered.carried(decision.goal)
+    assert abs(max(0.0, missing) - decision.short) <= ROUNDING
+    assert (decision,) == plan(replace(asked, fleet=moving))
 
 
 @given(questions(workloads=1))

@@ -5,6 +5,9 @@ from dataclasses import replace
 import pytest
 
 from allocator.decide import additions, cards_if_packed, plan
+from fleet.boards import A30_24GB
+from fleet.cluster import Gpu
+from fleet.devices import Device
 from fleet.workload import Mode, Router, Tier
 from tests.builders.deciding import need, offers, question, workload
 from tests.builders.fleet import configuration, fleet, running, standing
@@ -116,3 +119,14 @@ def test_scattered_slices_would_take_fewer_cards_if_layouts_could_be_chosen(fore
     scene = fleet(3, foreign=[("node-0", name) for name in foreign])
     assert cards == cards_if_packed(scene)
     assert cards <= scene.gpus_in_use
+
+
+def test_slices_of_one_board_are_packed_on_cards_of_that_board():
+    scene = fleet(1, foreign=[("node-0", "gpu-0-mig-1g10gb-19-0")])
+    slices = [Device("node-a", "node-a", f"mig-{n}", "mig", "GPU-a", "1g.6gb", {}) for n in range(4)]
+    both = replace(
+        scene,
+        gpus=(*scene.gpus, Gpu("GPU-a", "node-a", A30_24GB)),
+        allocated=(*scene.allocated, *slices),
+    )
+    assert 2 == cards_if_packed(both)
