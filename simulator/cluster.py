@@ -75,7 +75,7 @@ class EmbeddedCluster:
             raise ConflictError(f"Deployment {workload.namespace}/{variant} does not exist")
         if variant != workload.name and not is_variant_of(held, base):
             raise RefusedError(f"Deployment {workload.namespace}/{variant} is no variant of {workload}")
-        metadata = {**held["metadata"], "resourceVersion": expects or version_of(held)}
+        metadata = {**held["metadata"], "resourceVersion": version_of(held) if expects is None else expects}
         self._store.replace({**held, "metadata": metadata, "spec": {**held["spec"], "replicas": replicas}})
 
     def record(self, change: ChangeSet) -> PlanRecord:

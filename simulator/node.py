@@ -123,13 +123,13 @@ class NodeAgent:
 
     def _shape(self, pod: Json) -> Shape:
         """Return what a pod was given, read back from its claim and the node's slices."""
-        (claim_name,) = claim_names(pod).values()
-        claim = self._api.get(CLAIM, pod["metadata"]["namespace"], claim_name or "")
         slices = [body for body in self._api.list(SLICE) if body["spec"].get("nodeName") == self._node]
         inventory = self._slices.read(slices)
-        devices = [inventory.devices().get(each) for each in allocated_ids(claim or {})]
+        names = [name or "" for name in claim_names(pod).values()]
+        claims = [self._api.get(CLAIM, pod["metadata"]["namespace"], name) or {} for name in names]
+        devices = [inventory.devices().get(each) for claim in claims for each in allocated_ids(claim)]
         if len(devices) != 1 or devices[0] is None:
-            raise NotModelledError(f"a container on a device that node {self._node} does not have")
+            raise NotModelledError(f"a container without one device that node {self._node} has")
         board = inventory.gpu_by_uuid()[devices[0].gpu].board
         return Shape(board.id, devices[0].profile or WHOLE)
 

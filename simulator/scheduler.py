@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from actuator.mechanisms.dra import DRIVER, Ask, ask_of
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import allocated, allocated_ids
@@ -14,7 +16,8 @@ from simulator.errors import NotModelledError
 from simulator.pods import DELETE_PROTECTION, claim_names, is_leaving, with_condition
 from simulator.workqueue import WorkQueue
 
-_UNMODELLED = ("affinity", "nodeSelector", "schedulingGates", "topologySpreadConstraints")
+_UNMODELLED_IN_PODS = ("affinity", "nodeSelector", "schedulingGates", "topologySpreadConstraints")
+_UNMODELLED_IN_DEVICES = {"taints", "allowMultipleAllocations", "bindsToNode", "bindingConditions"}
 
 _Name = tuple[str, str]
 
@@ -35,27 +38,40 @@ class Scheduler:
         self._slices = SliceReader()
         self._queue: WorkQueue[_Name] = WorkQueue(clock, self._schedule)
         self._unschedulable: dict[_Name, Json] = {}
+        self._held: set[_Name] = set()
         api.watch(POD, self._on_pod)
         api.watch(CLAIM, self._on_claim)
-        api.watch(SLICE, lambda _: self._retry())
-        api.watch(NODE, lambda _: self._retry())
+        api.watch(SLICE, self._on_slice)
+        api.watch(NODE, lambda _: self._retry(self._unschedulable))
 
     def _on_pod(self, event: Event) -> None:
         pod = event.body
-        name = pod["metadata"]["namespace"], pod["metadata"]["name"]
+        name = _name_of(pod)
         if event.change is Change.DELETED:
             self._unschedulable.pop(name, None)
         elif self._is_mine(pod) and name not in self._unschedulable and None not in claim_names(pod).values():
             self._queue.add(name, self._delays.schedule_s(pod))
 
     def _on_claim(self, event: Event) -> None:
-        if event.change is Change.DELETED or not allocated_ids(event.body):
-            self._retry()
+        name = _name_of(event.body)
+        if event.change is not Change.DELETED and allocated_ids(event.body):
+            self._held.add(name)
+        elif name in self._held:
+            self._held.remove(name)
+            self._retry(self._unschedulable)
+        elif event.change is Change.ADDED:
+            pods = self._unschedulable.items()
+            self._retry([pod for pod, body in pods if name in _claims_of(body)])
 
-    def _retry(self) -> None:
-        for name, pod in self._unschedulable.items():
-            self._queue.add(name, self._delays.schedule_s(pod))
-        self._unschedulable.clear()
+    def _on_slice(self, event: Event) -> None:
+        for device in event.body["spec"].get("devices", ()):
+            if wishes := _UNMODELLED_IN_DEVICES & device.keys():
+                raise NotModelledError(f"scheduling on devices with {sorted(wishes)}")
+        self._retry(self._unschedulable)
+
+    def _retry(self, names: Iterable[_Name]) -> None:
+        for name in list(names):
+            self._queue.add(name, self._delays.schedule_s(self._unschedulable.pop(name)))
 
     def _is_mine(self, pod: Json) -> bool:
         spec = pod["spec"]
@@ -77,11 +93,11 @@ class Scheduler:
 
     def _claim(self, pod: Json) -> Json | None:
         """Return the pod's claim, `None` while there is none that can be used."""
-        names = [name for name in claim_names(pod).values() if name is not None]
-        wishes = [field for field in _UNMODELLED if pod["spec"].get(field)]
-        if len(names) != 1 or wishes:
-            raise NotModelledError(f"scheduling a pod with {len(names)} claims and {wishes or 'no wishes'}")
-        claim = self._api.get(CLAIM, pod["metadata"]["namespace"], names[0])
+        claims = _claims_of(pod)
+        wishes = [field for field in _UNMODELLED_IN_PODS if pod["spec"].get(field)]
+        if len(claims) != 1 or wishes:
+            raise NotModelledError(f"scheduling a pod with {len(claims)} claims and {wishes or 'no wishes'}")
+        claim = self._api.get(CLAIM, *claims[0])
         return None if claim is None or is_leaving(claim) else claim
 
     def _device(self, claim: Json) -> Device | None:
@@ -117,6 +133,14 @@ class Scheduler:
             message=f"0/{nodes} nodes are available: {nodes} {why}.",
         )
         self._api.replace_status({**pod, "status": status})
+
+
+def _name_of(body: Json) -> _Name:
+    return body["metadata"]["namespace"], body["metadata"]["name"]
+
+
+def _claims_of(pod: Json) -> list[_Name]:
+    return [(pod["metadata"]["namespace"], name) for name in claim_names(pod).values() if name is not None]
 
 
 def _ask(claim: Json) -> Ask:

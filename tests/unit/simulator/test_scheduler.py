@@ -175,6 +175,15 @@ class TestWaiting:
         town.wait(MINUTE_S)
         assert 1 == len(town.devices())
 
+    def test_it_is_bound_when_the_claim_that_it_names_is_made(self, town):
+        town = town()
+        run(town, "q", claim="late")
+        town.wait(MINUTE_S)
+        pending = condition(town.store.get(POD, "shop", "q"), "PodScheduled")
+        assert "0/1 nodes are available: 1 waiting for its ResourceClaim." == pending["message"]
+        claim_and_run(town, "late", {"deviceClassName": "mig.nvidia.com"})
+        assert ["n0", "n0"] == [pod["spec"].get("nodeName") for pod in town.pods()]
+
     def test_a_cordoned_node_takes_no_pod_until_it_is_uncordoned(self, town):
         town = town()
         cordon(town, "n0", unschedulable=True)
@@ -220,6 +229,15 @@ def cordon(town, name, *, unschedulable):
 
 
 class TestNotModelled:
+    @pytest.mark.parametrize("field", ["taints", "allowMultipleAllocations"])
+    def test_devices_of_other_forms(self, town, field):
+        town = town()
+        _, cards, _ = town.store.list(SLICE)
+        devices = [{**device, field: [{}]} for device in cards["spec"]["devices"]]
+        town.store.replace({**cards, "spec": {**cards["spec"], "devices": devices}})
+        with pytest.raises(NotModelledError, match=f"devices with \\['{field}'\\]"):
+            town.wait(1)
+
     @pytest.mark.parametrize(
         "exactly",
         [
