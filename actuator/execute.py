@@ -76,6 +76,9 @@ class Executor:
         """
         if halt.everything:
             return _all_held(changes, halt.everything[0])
+        changes = [change for change in changes if change.steps or self._is_unsettled(change, terms)]
+        if not changes:
+            return ()
         try:
             fleet = self._cluster.view(tuple(terms))
         except ForesliceError as error:
@@ -86,7 +89,8 @@ class Executor:
         for task in tasks:
             self._settle(task, at_s)
         results += self._move(tasks, fleet, stepper, halt)
-        left_out = [change for change in changes if change not in [task.change for task in tasks]]
+        taken = {task.change.target for task in tasks}
+        left_out = [change for change in changes if change.target not in taken]
         return (*results, *_all_held(left_out, "the workload is not opted in, or gone"))
 
     def _add(self, task: _Task, stepper: Stepper) -> Iterator[StepResult]:
@@ -132,8 +136,8 @@ class Executor:
 
     def _settle(self, task: _Task, at_s: float) -> None:
         """End open steps of kept plans that are done or no longer wanted; on trouble the next run does it."""
-        target, goal = task.change.target, task.change.goal
-        if self._dry_run or not task.terms.mode.may_add or self._settled.get(target) == goal:
+        target = task.change.target
+        if not self._is_unsettled(task.change, {target: task.terms}):
             return
         left_open = False
         try:
@@ -145,7 +149,13 @@ class Executor:
         except ForesliceError:
             return
         if not left_open:
-            self._settled[target] = goal
+            self._settled[target] = task.change.goal
+
+    def _is_unsettled(self, change: ChangeSet, terms: Mapping[WorkloadKey, Terms]) -> bool:
+        """Return whether kept plans may have open steps that this process should end."""
+        held = terms.get(change.target)
+        may_write = held is not None and held.mode.may_add and not self._dry_run
+        return may_write and self._settled.get(change.target) != change.goal
 
 
 def is_moving(standing: Standing) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from kubernetes.utils.quantity import parse_quantity
@@ -39,14 +39,22 @@ class Inventory:
 
     gpus: tuple[Gpu, ...]
     pools: tuple[Pool, ...]
+    _devices: Mapping[DeviceId, Device] = field(init=False, repr=False, compare=False)
+    _gpu_by_uuid: Mapping[str, Gpu] = field(init=False, repr=False, compare=False)
 
-    def devices(self) -> dict[DeviceId, Device]:
+    def __post_init__(self) -> None:
+        # Asked for with every view and for every pod, while slices change rarely.
+        devices = {device.id: device for pool in self.pools for device in pool.devices}
+        object.__setattr__(self, "_devices", devices)
+        object.__setattr__(self, "_gpu_by_uuid", {gpu.uuid: gpu for gpu in self.gpus})
+
+    def devices(self) -> Mapping[DeviceId, Device]:
         """Return every device by what an allocation names it by."""
-        return {device.id: device for pool in self.pools for device in pool.devices}
+        return self._devices
 
-    def gpu_by_uuid(self) -> dict[str, Gpu]:
+    def gpu_by_uuid(self) -> Mapping[str, Gpu]:
         """Return every card by its UUID."""
-        return {gpu.uuid: gpu for gpu in self.gpus}
+        return self._gpu_by_uuid
 
 
 @dataclass(frozen=True, slots=True)

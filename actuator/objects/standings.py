@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from actuator.manifest import VARIANT_LABEL, Json, key_of, labels_of, seconds_of, selects, version_of
 from actuator.mechanisms.dra import DRIVER, shape_asked
@@ -14,8 +14,6 @@ from fleet.devices import Device, DeviceId
 from fleet.errors import RefusedError
 from fleet.shape import Shape
 from fleet.workload import WorkloadKey
-
-ByNamespace = Mapping[str, Sequence[Json]]
 
 
 def allocated_ids(claim: Json) -> list[DeviceId]:
@@ -46,7 +44,8 @@ class Observer:
         self._boards = sorted({gpu.board for gpu in inventory.gpus}, key=lambda board: board.id)
         self._devices = inventory.devices()
         self._gpus = inventory.gpu_by_uuid()
-        self._deployments = _by_namespace(deployments)
+        self._deployments = {key_of(body): body for body in deployments}
+        self._owned = _by_owner(self._deployments.values())
         self._pods = _by_namespace(pods)
         self._templates = {
             namespace: {str(body["metadata"]["name"]): body for body in bodies}
@@ -60,11 +59,11 @@ class Observer:
         Raises:
             RefusedError: It is there but cannot be handled, with the reason.
         """
-        deployments = self._deployments.get(key.namespace, ())
-        base = next((body for body in deployments if body["metadata"]["name"] == key.name), None)
+        base = self._deployments.get(key)
         if base is None:
             return None
-        copies = sorted((body for body in deployments if is_variant_of(body, base)), key=key_of)
+        owned = self._owned.get(base["metadata"]["uid"], ())
+        copies = sorted((body for body in owned if is_variant_of(body, base)), key=key_of)
         named = {labels_of(body)[VARIANT_LABEL]: body for body in copies}
         pods: dict[str, list[Json]] = {mark: [] for mark in ("", *named)}
         for pod in self._pods.get(key.namespace, ()):
@@ -132,6 +131,14 @@ def _is_over(pod: Json) -> bool:
 def _is_ready(pod: Json) -> bool:
     conditions: list[Json] = (pod.get("status") or {}).get("conditions") or []
     return any((c["type"], c["status"]) == ("Ready", "True") for c in conditions)
+
+
+def _by_owner(bodies: Iterable[Json]) -> dict[str, list[Json]]:
+    found: defaultdict[str, list[Json]] = defaultdict(list)
+    for body in bodies:
+        for owner in body["metadata"].get("ownerReferences") or []:
+            found[owner["uid"]].append(body)
+    return found
 
 
 def _by_namespace(bodies: Iterable[Json]) -> dict[str, list[Json]]:

@@ -45,7 +45,7 @@ class FakeCluster:
 
     Args:
         ready_after: Ticks from being asked for to ready.
-        room: Devices by shape; a replica that gets none stays pending. A shape that is not named has no limit.
+        room: Devices by shape; a replica that gets none stays pending. Shapes not named have no limit.
     """
 
     def __init__(self, ready_after=1, room=None):

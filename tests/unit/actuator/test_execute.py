@@ -139,6 +139,29 @@ def test_plans_are_not_read_again_once_nothing_is_open():
     assert reads == process.cluster.calls["plans"]
 
 
+def test_the_cluster_is_not_even_looked_at_while_nothing_is_to_be_done():
+    """Most ticks are such."""
+    process = Process(llama())
+    process.tick(goal({LARGE: 2}))
+    changes = diff(process.cluster.view([LLAMA]), [goal({LARGE: 2})], 0.0)
+    before = dict(process.cluster.calls)
+
+    process.executor.run(changes, {LLAMA: terms()}, 0.0)
+
+    assert before == process.cluster.calls
+
+
+@pytest.mark.parametrize("mode", [Mode.OFF, Mode.FORECAST_ONLY, Mode.ADVISE])
+def test_plans_of_a_workload_that_nothing_may_be_written_for_are_left_as_they_are(mode):
+    cluster = llama(ready_after=10)
+    Process(cluster).tick(goal({WHOLE: 1}), held=terms(0.9))
+    before = states(cluster)
+
+    Process(cluster).tick(goal({LARGE: 2, WHOLE: 1}), held=terms(mode=mode))
+
+    assert before == states(cluster)
+
+
 def test_additions_of_all_workloads_come_before_any_move():
     cluster = llama().add(MISTRAL, LARGE, 1)
 
