@@ -63,8 +63,9 @@ def _seconds(column: pd.Series, path: Path) -> Floats:
     numbers = pd.to_numeric(texts.to_series(), errors="coerce").to_numpy(dtype=np.float64)
     if np.isnan(numbers).any():
         stamps = pd.to_datetime(texts, utc=True, format="ISO8601", errors="coerce")
-        numbers = np.where(stamps.isna(), np.nan, stamps.as_unit("ns").asi8 / 1e9)
-    seconds: Floats = numbers[column.cat.codes.to_numpy()]
+        parsed = np.where(stamps.isna(), np.nan, stamps.as_unit("ns").asi8 / 1e9)
+        numbers = np.where(np.isnan(numbers), parsed, numbers)
+    seconds: Floats = np.append(numbers, np.nan)[column.cat.codes.to_numpy()]  # code -1: not there
     if not np.isfinite(seconds).all():
         _refuse(column, int(np.argmin(np.isfinite(seconds))), path, "ISO 8601 or seconds since the epoch")
     return seconds
