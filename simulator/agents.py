@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from fleet.boards import Board
 from simulator.api import Api
+from simulator.claims import ClaimController
 from simulator.clock import Clock
-from simulator.controllers import ClaimController, DeploymentController
 from simulator.delays import Delays
+from simulator.deployments import DeploymentController
 from simulator.driver import publish
 from simulator.node import Containers, NodeAgent
 from simulator.scheduler import Scheduler

@@ -72,16 +72,16 @@ class NodeAgent:
         if pod["spec"].get("nodeName") != self._node:
             return
         key = _key_of(pod)
-        stage = self._stages.get(key)
         if event.change is Change.DELETED:
             self._stages.pop(key, None)
             self._stop(key, pod)
-        elif is_leaving(pod) and stage is not _Stage.ENDING:
+        elif is_leaving(pod):
+            # Told again, with less grace, the earlier end counts; one that comes too late finds nothing.
             self._stages[key] = _Stage.ENDING
             grace_s = pod["metadata"]["deletionGracePeriodSeconds"]
             drain_s = min(self._containers.drain_s(pod), grace_s) if key in self._running else 0.0
             self._clock.after(drain_s, partial(self._end, key, pod))
-        elif stage is None:
+        elif key not in self._stages:
             self._stages[key] = _Stage.PREPARING
             wait_s = self._delays.prepare_s(pod) + self._delays.image_s(pod)
             self._clock.after(wait_s, partial(self._start, key, pod))

@@ -13,13 +13,12 @@ from simulator.api import BINDING, CLAIM, NODE, POD, SLICE, Api, Change, Event, 
 from simulator.clock import Clock
 from simulator.delays import Delays
 from simulator.errors import NotModelledError
+from simulator.metadata import Name, name_of
 from simulator.pods import DELETE_PROTECTION, claim_names, is_leaving, with_condition
 from simulator.workqueue import WorkQueue
 
 _UNMODELLED_IN_PODS = ("affinity", "nodeSelector", "schedulingGates", "topologySpreadConstraints")
 _UNMODELLED_IN_DEVICES = {"taints", "allowMultipleAllocations", "bindsToNode", "bindingConditions"}
-
-_Name = tuple[str, str]
 
 
 class Scheduler:
@@ -36,9 +35,9 @@ class Scheduler:
         self._delays = delays
         self._name = name
         self._slices = SliceReader()
-        self._queue: WorkQueue[_Name] = WorkQueue(clock, self._schedule)
-        self._unschedulable: dict[_Name, Json] = {}
-        self._held: set[_Name] = set()
+        self._queue: WorkQueue[Name] = WorkQueue(clock, self._schedule)
+        self._unschedulable: dict[Name, Json] = {}
+        self._held: set[Name] = set()
         api.watch(POD, self._on_pod)
         api.watch(CLAIM, self._on_claim)
         api.watch(SLICE, self._on_slice)
@@ -46,14 +45,14 @@ class Scheduler:
 
     def _on_pod(self, event: Event) -> None:
         pod = event.body
-        name = _name_of(pod)
+        name = name_of(pod)
         if event.change is Change.DELETED:
             self._unschedulable.pop(name, None)
         elif self._is_mine(pod) and name not in self._unschedulable and None not in claim_names(pod).values():
             self._queue.add(name, self._delays.schedule_s(pod))
 
     def _on_claim(self, event: Event) -> None:
-        name = _name_of(event.body)
+        name = name_of(event.body)
         if event.change is not Change.DELETED and allocated_ids(event.body):
             self._held.add(name)
         elif name in self._held:
@@ -69,7 +68,7 @@ class Scheduler:
                 raise NotModelledError(f"scheduling on devices with {sorted(wishes)}")
         self._retry(self._unschedulable)
 
-    def _retry(self, names: Iterable[_Name]) -> None:
+    def _retry(self, names: Iterable[Name]) -> None:
         for name in list(names):
             self._queue.add(name, self._delays.schedule_s(self._unschedulable.pop(name)))
 
@@ -78,7 +77,7 @@ class Scheduler:
         named = spec.get("schedulerName", "default-scheduler")
         return bool(named == self._name and not spec.get("nodeName") and not is_leaving(pod))
 
-    def _schedule(self, name: _Name) -> None:
+    def _schedule(self, name: Name) -> None:
         pod = self._api.get(POD, *name)
         if pod is None or not self._is_mine(pod):
             return
@@ -135,11 +134,7 @@ class Scheduler:
         self._api.replace_status({**pod, "status": status})
 
 
-def _name_of(body: Json) -> _Name:
-    return body["metadata"]["namespace"], body["metadata"]["name"]
-
-
-def _claims_of(pod: Json) -> list[_Name]:
+def _claims_of(pod: Json) -> list[Name]:
     return [(pod["metadata"]["namespace"], name) for name in claim_names(pod).values() if name is not None]
 
 

@@ -6,25 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
-from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from fleet.errors import ConflictError, RefusedError
-from simulator.api import (
-    BINDING,
-    CLAIM,
-    CLAIM_TEMPLATE,
-    DEPLOYMENT,
-    KINDS,
-    NODE,
-    POD,
-    Change,
-    Event,
-    Json,
-    Kind,
-    kind_of,
-    timestamp,
-)
+from simulator.admission import SYSTEM_FIELDS, granted_s, is_spent, refuse_immutable, refuse_invalid
+from simulator.api import BINDING, KINDS, NODE, POD, Change, Event, Json, Kind, kind_of, timestamp
 from simulator.clock import Clock
 from simulator.errors import NotModelledError
 from simulator.frozen import freeze
@@ -32,17 +18,6 @@ from simulator.pods import with_condition
 
 _Key = tuple[Kind, str, str]
 
-# What the server alone writes; whatever a client sends for these is put back (k8s.io/apimachinery
-# ObjectMeta: "Populated by the system. Read-only").
-_SYSTEM_FIELDS = (
-    "uid",
-    "creationTimestamp",
-    "generation",
-    "resourceVersion",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-)
-_DEFAULT_GRACE_S = 30  # v1.PodSpec terminationGracePeriodSeconds
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # k8s.io/apimachinery util/rand: no vowels, no lookalikes
 _SUFFIX_LENGTH = 5
 
@@ -98,8 +73,8 @@ class ObjectStore:
         key = self._new_key(kind, body)
         if key[1:] in self._objects[kind]:
             raise ConflictError(f"{_spoken(key)} exists already")
+        refuse_invalid(kind, _spoken(key), body)
         stored = {name: part for name, part in body.items() if name != "status" or not kind.has_status}
-        _refuse_invalid(key, body)
         if kind is POD:
             stored["status"] = {"phase": "Pending"}
         stored["metadata"] = {
@@ -116,8 +91,8 @@ class ObjectStore:
     def replace(self, body: Json) -> Json:
         """Write everything but the status, on the version that the object carries."""
         key, old = self._current(body)
-        metadata = {name: part for name, part in body["metadata"].items() if name not in _SYSTEM_FIELDS}
-        metadata |= {name: old["metadata"][name] for name in _SYSTEM_FIELDS if name in old["metadata"]}
+        metadata = {name: part for name, part in body["metadata"].items() if name not in SYSTEM_FIELDS}
+        metadata |= {name: old["metadata"][name] for name in SYSTEM_FIELDS if name in old["metadata"]}
         new = {**body, "metadata": metadata}
         if key[0].has_status:
             new.pop("status", None)
@@ -125,10 +100,10 @@ class ObjectStore:
         if metadata.get("ownerReferences") != old["metadata"].get("ownerReferences"):
             raise NotModelledError(f"a change of owners of {_spoken(key)}")
         if new.get("spec") != old.get("spec"):
-            _refuse_immutable(key)
-            _refuse_invalid(key, new)
+            refuse_immutable(key[0], _spoken(key))
+            refuse_invalid(key[0], _spoken(key), new)
             metadata["generation"] += 1
-        if _is_spent(metadata):
+        if is_spent(metadata):
             self._remove(key)
             return old
         return old if new == old else self._put(Change.MODIFIED, key, new)
@@ -148,7 +123,7 @@ class ObjectStore:
         old = self._objects[kind].get(key[1:])
         if old is None:
             raise ConflictError(f"{_spoken(key)} does not exist")
-        grace_s = _grace_s(kind, old, grace_s)
+        grace_s = granted_s(kind, old, grace_s)
         metadata = old["metadata"]
         if "deletionTimestamp" in metadata and grace_s >= metadata["deletionGracePeriodSeconds"]:
             return
@@ -157,7 +132,7 @@ class ObjectStore:
             "deletionTimestamp": timestamp(self._clock.now_s + grace_s),
             "deletionGracePeriodSeconds": grace_s,
         }
-        if _is_spent(metadata):
+        if is_spent(metadata):
             self._remove(key)
         else:
             self._put(Change.MODIFIED, key, {**old, "metadata": metadata})
@@ -233,7 +208,7 @@ class ObjectStore:
         self._announce(key[0], Event(Change.DELETED, body))
         self._alive.discard(body["metadata"]["uid"])
         for owner in body["metadata"].get("ownerReferences", ()):
-            self._owned[owner["uid"]].pop(key, None)
+            self._owned.get(owner["uid"], {}).pop(key, None)
         self._collect(self._owned.pop(body["metadata"]["uid"], {}))
 
     def _collect(self, keys: Iterable[_Key]) -> None:
@@ -257,37 +232,3 @@ def _spoken(key: _Key) -> str:
 def _suffix(text: str) -> str:
     digest = blake2b(text.encode(), digest_size=_SUFFIX_LENGTH).digest()
     return "".join(_SUFFIX_ALPHABET[byte % len(_SUFFIX_ALPHABET)] for byte in digest)
-
-
-def _refuse_immutable(key: _Key) -> None:
-    """Raise if a kind's spec is fixed for life (kubernetes pkg/apis/resource/validation, v1.37)."""
-    if key[0] in (CLAIM, CLAIM_TEMPLATE):
-        raise RefusedError(f"{_spoken(key)} is invalid: spec: field is immutable")
-    if key[0] is POD:
-        raise NotModelledError(f"a change of the spec of {_spoken(key)}")
-
-
-def _refuse_invalid(key: _Key, body: Json) -> None:
-    """Raise for what callers here may get wrong; this is no schema."""
-    if key[0] is DEPLOYMENT:
-        spec = body["spec"]
-        labels = spec["template"]["metadata"].get("labels", {})
-        if spec.get("replicas", 1) < 0:
-            raise RefusedError(f"{_spoken(key)} is invalid: spec.replicas: must be at least 0")
-        if not spec["selector"].get("matchLabels", {}).items() <= labels.items():
-            raise RefusedError(f"{_spoken(key)} is invalid: spec.template: labels do not match the selector")
-
-
-def _grace_s(kind: Kind, body: Json, asked_s: int | None) -> int:
-    """Seconds until an object may go: a pod that no node has seen has nothing to wind up."""
-    if kind is not POD or not body["spec"].get("nodeName"):
-        return 0
-    if asked_s is not None:
-        return asked_s
-    return int(body["spec"].get("terminationGracePeriodSeconds", _DEFAULT_GRACE_S))
-
-
-def _is_spent(metadata: Mapping[str, Any]) -> bool:
-    """Whether nothing holds a deleted object any more."""
-    is_over = "deletionTimestamp" in metadata and metadata["deletionGracePeriodSeconds"] == 0
-    return is_over and not metadata.get("finalizers")

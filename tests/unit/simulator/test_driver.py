@@ -1,5 +1,6 @@
 """What is published is held against what the real driver published for the same cards."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ CASES = [
 ]
 
 
+@cache
 def observed(file):
     return list(yaml.safe_load_all((OBSERVED / file).read_text()))
 

@@ -112,6 +112,18 @@ class TestEnd:
         town.scale("web", 0)
         assert 40.0 == until(town, lambda: not town.pods())
 
+    def test_less_grace_ends_the_drain_sooner(self, town):
+        town = town(drain_s=10_000.0)
+        town.serve("web", 1, terminationGracePeriodSeconds=300)
+        town.wait(TEN_MINUTES_S)
+        (pod,) = town.pods()
+        town.scale("web", 0)
+        town.wait(20)
+        town.store.delete(POD, "shop", pod["metadata"]["name"], grace_s=10)
+        assert 10.0 == until(town, lambda: not town.pods())
+        town.wait(TEN_MINUTES_S)
+        assert 1 == len(calls(town, "stop"))
+
     def test_a_pod_that_is_still_loading_is_stopped_too(self, town):
         town = town(load_s=300.0)
         town.serve("web", 1)

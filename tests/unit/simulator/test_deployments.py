@@ -1,0 +1,174 @@
+import pytest
+
+from fleet.boards import H100_80GB
+from fleet.shape import Shape
+from simulator.api import CLAIM, DEPLOYMENT, NODE, POD
+from simulator.errors import NotModelledError
+from simulator.pods import is_leaving
+
+MINUTE_S = 60
+TEN_MINUTES_S = 600
+
+
+def status(town, name="web"):
+    return town.store.get(DEPLOYMENT, "shop", name)["status"]
+
+
+def test_as_many_pods_become_ready_as_are_asked_for(town):
+    town = town()
+    town.serve("web", 3)
+    town.wait(TEN_MINUTES_S)
+    assert {"observedGeneration": 1, "replicas": 3, "readyReplicas": 3, "availableReplicas": 3} == status(
+        town
+    )
+
+
+def test_pods_are_owned_labelled_and_named_after_their_deployment(town):
+    town = town()
+    town.serve("web", 1)
+    town.wait(1)
+    (pod,) = town.pods()
+    metadata = pod["metadata"]
+    assert ("Deployment", "web", True) == tuple(
+        metadata["ownerReferences"][0][k] for k in ("kind", "name", "controller")
+    )
+    assert "web" == metadata["labels"]["app"]
+    assert metadata["name"].startswith(f"web-{metadata['labels']['pod-template-hash']}-")
+
+
+def test_no_replicas_leave_nothing(town):
+    town = town()
+    town.serve("web", 2)
+    town.wait(TEN_MINUTES_S)
+    town.scale("web", 0)
+    town.wait(MINUTE_S)
+    assert ([], [], 0) == (list(town.pods()), list(town.store.list(CLAIM)), status(town)["replicas"])
+
+
+def test_pods_that_serve_are_kept_and_pending_ones_go_first(town):
+    town = town()
+    town.serve("web", 6)  # two cards carry four
+    town.wait(TEN_MINUTES_S)
+    serving = {pod["metadata"]["name"] for pod in town.pods() if "nodeName" in pod["spec"]}
+    town.scale("web", 4)
+    town.wait(MINUTE_S)
+    assert serving == {pod["metadata"]["name"] for pod in town.pods()}
+
+
+def test_of_pods_that_serve_the_newest_goes(town):
+    town = town()
+    town.serve("web", 2)
+    town.wait(TEN_MINUTES_S)
+    old = {pod["metadata"]["name"] for pod in town.pods()}
+    town.scale("web", 4)
+    town.wait(TEN_MINUTES_S)
+    town.scale("web", 2)
+    town.wait(MINUTE_S)
+    assert old == {pod["metadata"]["name"] for pod in town.pods()}
+
+
+def test_a_pod_that_leaves_does_not_count(town):
+    town = town(drain_s=25.0)
+    town.serve("web", 1)
+    town.wait(TEN_MINUTES_S)
+    town.store.delete(POD, "shop", town.pods()[0]["metadata"]["name"])
+    town.wait(1)
+    assert [False, True] == sorted(map(is_leaving, town.pods()))
+    town.wait(TEN_MINUTES_S)
+    assert (1, 1) == (len(town.pods()), status(town)["readyReplicas"])
+
+
+def test_deleting_the_deployment_ends_its_pods_and_frees_their_devices(town):
+    town = town()
+    town.serve("web", 2)
+    town.wait(TEN_MINUTES_S)
+    town.store.delete(DEPLOYMENT, "shop", "web")
+    town.wait(MINUTE_S)
+    assert ([], []) == (list(town.pods()), list(town.store.list(CLAIM)))
+
+
+def test_a_deployment_that_is_being_deleted_makes_no_more_pods(town):
+    town = town()
+    town.serve("web", 1)
+    held = town.store.get(DEPLOYMENT, "shop", "web")
+    town.store.replace({**held, "metadata": {**held["metadata"], "finalizers": ["example.org/hold"]}})
+    town.wait(TEN_MINUTES_S)
+    town.store.delete(DEPLOYMENT, "shop", "web")
+    town.store.delete(POD, "shop", town.pods()[0]["metadata"]["name"])
+    town.wait(TEN_MINUTES_S)
+    assert [] == list(town.pods())
+
+
+def test_two_deployments_with_overlapping_selectors_keep_their_own_pods(town):
+    town = town()
+    town.serve("web", 2)
+    base = town.store.get(DEPLOYMENT, "shop", "web")
+    mark = {"app": "web", "variant": "small"}
+    template = {**base["spec"]["template"], "metadata": {"labels": mark}}
+    town.store.create(
+        {
+            **base,
+            "metadata": {"name": "web-small", "namespace": "shop"},
+            "spec": {
+                **base["spec"],
+                "replicas": 1,
+                "selector": {"matchLabels": mark},
+                "template": template,
+            },
+        }
+    )
+    town.wait(TEN_MINUTES_S)
+    assert (2, 1) == (status(town)["replicas"], status(town, "web-small")["replicas"])
+    assert 3 == len(town.pods())
+
+
+def test_pods_of_other_owners_are_left_alone(town):
+    town = town()
+    town.serve("web", 1)
+    (node,) = town.store.list(NODE)
+    owner = {"apiVersion": "v1", "kind": "Node", "name": "n0", "uid": node["metadata"]["uid"]}
+    metadata = {
+        "namespace": "shop",
+        "name": "static",
+        "labels": {"app": "web"},
+        "ownerReferences": [owner],
+    }
+    spec = {"containers": [{"name": "c"}], "schedulerName": "none"}
+    town.store.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    town.wait(TEN_MINUTES_S)
+    assert (2, 1) == (len(town.pods()), status(town)["replicas"])
+
+
+def test_a_change_of_the_pod_template_is_not_modelled(town):
+    town = town()
+    town.serve("web", 1)
+    town.wait(MINUTE_S)
+    held = town.store.get(DEPLOYMENT, "shop", "web")
+    template = {**held["spec"]["template"], "spec": {**held["spec"]["template"]["spec"], "priority": 1}}
+    town.store.replace({**held, "spec": {**held["spec"], "template": template}})
+    with pytest.raises(NotModelledError, match="rollout of Deployment shop/web"):
+        town.wait(1)
+
+
+def test_selecting_by_expression_is_not_modelled(town):
+    town = town()
+    town.serve("web", 1)
+    held = town.store.get(DEPLOYMENT, "shop", "web")
+    selector = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
+    town.store.replace({**held, "spec": {**held["spec"], "selector": selector}})
+    with pytest.raises(NotModelledError, match="other than equality"):
+        town.wait(1)
+
+
+def test_the_same_seed_gives_the_same_cluster_and_other_workloads_do_not_change_names(town):
+    def names(others):
+        built = town({"n0": [H100_80GB] * 8})
+        for other in others:
+            built.serve(other, 3, Shape("h100-80gb", "1g.10gb"))
+        built.serve("web", 3)
+        built.wait(TEN_MINUTES_S)
+        built.scale("web", 1)
+        built.wait(TEN_MINUTES_S)
+        return [pod["metadata"]["name"] for pod in built.pods() if pod["metadata"]["labels"]["app"] == "web"]
+
+    assert names([]) == names([]) == names(["other", "more"])
