@@ -7,7 +7,9 @@ import gzip
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,14 +43,15 @@ class ClientTrace:
     gaps: tuple[tuple[int, int], ...]
 
 
+@cache
 def shipped_traces() -> Mapping[str, ClientTrace]:
-    """Return the traces of ServeGen (`simulator/data/README.md`) by client, in the order of the file."""
+    """Return the traces of ServeGen (`simulator/data/README.md`) by client, read-only."""
     packed = resources.files("simulator").joinpath("data", _FILE).read_bytes()
     rows: dict[str, list[list[float]]] = {}
     for row in csv.DictReader(io.StringIO(gzip.decompress(packed).decode())):
         cells = [row[column] for column in _COLUMNS]
         rows.setdefault(row["workload"], []).append([float(cell) if cell else np.nan for cell in cells])
-    return {client: _trace(client, np.array(table).T) for client, table in rows.items()}
+    return MappingProxyType({client: _trace(client, np.array(table).T) for client, table in rows.items()})
 
 
 _COLUMNS = ("requests_per_s", "prompt_tokens_per_request", "output_tokens_per_request", "interarrival_cv")
@@ -56,14 +59,11 @@ _COLUMNS = ("requests_per_s", "prompt_tokens_per_request", "output_tokens_per_re
 
 def _trace(client: str, columns: Floats) -> ClientTrace:
     rates, prompt, output, variation = columns
-    return ClientTrace(
-        client=client,
-        requests_per_s=_interpolated(rates),
-        prompt_tokens=_carried(prompt),
-        output_tokens=_carried(output),
-        interarrival_cv=np.where(np.isnan(variation), np.nanmedian(variation), variation),
-        gaps=_runs(np.isnan(rates)),
-    )
+    usual = np.where(np.isnan(variation), np.nanmedian(variation), variation)
+    filled = (_interpolated(rates), _carried(prompt), _carried(output), usual)
+    for values in filled:
+        values.setflags(write=False)
+    return ClientTrace(client, *filled, gaps=_runs(np.isnan(rates)))
 
 
 def _interpolated(values: Floats) -> Floats:

@@ -95,9 +95,8 @@ def second_arrivals(tenant: Tenant, day: int, seed: int) -> NDArray[np.int64]:
     even = np.arange(1, MINUTE_S + 1) / MINUTE_S
     # Rare bursts make shapes so small that all sixty draws are 0 in floating point.
     shares = np.where(total > 0, shares / np.where(total > 0, total, 1.0), even)
-    before = by_minute[:-1, np.newaxis]
-    within = before + np.diff(by_minute)[:, np.newaxis] * shares
-    within[:, -1] = by_minute[1:]
+    # Counted back from the end of the minute, so that its last second ends where it does to the bit.
+    within = by_minute[1:, np.newaxis] - np.diff(by_minute)[:, np.newaxis] * (1 - shares)
     return _whole(np.concatenate((by_minute[:1], within.ravel())))
 
 

@@ -46,6 +46,13 @@ def test_an_idle_engine_keeps_its_slo():
     assert 0.999 * made.tally.offered[0] < made.tally.inside[0] <= made.tally.offered[0]
 
 
+def test_without_objectives_everyone_is_inside_who_is_served():
+    made = engines(constant(2 * FULL_PER_S, 600), workloads=[workload(slo=Slo())])
+    made.advance(600)
+    assert made.tally.refused[0] > 0
+    assert pytest.approx(made.tally.offered[0] - made.tally.refused[0]) == made.tally.inside[0]
+
+
 def test_each_workload_is_judged_by_its_own_slo():
     strict = workload("a", Slo(ttft=LatencyTarget(0.95, 0.02)))
     loose = workload("b", Slo(ttft=LatencyTarget(0.95, 10.0)))
@@ -91,7 +98,7 @@ def test_time_does_not_run_backwards():
     assert 60 == made.now_s
 
 
-@pytest.mark.parametrize("rate", [0.5, 5.0, 1.3 * FULL_PER_S], ids=["idle", "busy", "queueing"])
+@pytest.mark.parametrize("rate", [0.5, 5.0, 3.0 * FULL_PER_S], ids=["idle", "busy", "queueing"])
 def test_a_pod_that_drains_for_as_long_as_it_says_cuts_nothing(rate):
     made = engines(constant(rate, 100), pods=2)
     made.advance(30)

@@ -1,5 +1,7 @@
 """What was scraped answers the predictor's questions as a metrics store would."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -101,6 +103,13 @@ def test_the_past_is_what_it_was_said_to_be():
     assert np.allclose(was.requests[1:] / 60, history.requests_per_s[1:])
     assert np.allclose(300, history.prompt_tokens[1:], rtol=1e-3)
     assert not history.is_censored.any()
+
+
+def test_the_past_is_counted_in_whole_tokens():
+    metrics, was = EmbeddedMetrics(engines(constant(0, 1))), past(50)
+    metrics.remember(KEY, replace(was, prompt_tokens=was.prompt_tokens + 0.37))
+    tokens = metrics.samples([Signal.PROMPT_TOKENS], [KEY], 0, 3000)[KEY].values[Signal.PROMPT_TOKENS]
+    assert np.all(tokens == np.rint(tokens))
 
 
 def test_the_past_goes_over_into_the_present_without_a_gap():

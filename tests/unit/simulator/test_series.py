@@ -85,6 +85,17 @@ def test_a_histogram_adds_up(busy):
     assert 0 < buckets[-1]
 
 
+def test_each_pod_shows_its_own_histogram():
+    made = engines(constant(7, 300), pods=2)
+    made.advance(100)
+    made.set_ready("a-1", is_ready=False)
+    made.advance(300)
+    totals = [samples(made, pod)[f"{TTFT}_bucket", (("le", "+Inf"),)].value for pod in range(2)]
+    halves = [samples(made, pod)[f"{TTFT}_bucket", (("le", "2560.0"),)].value for pod in range(2)]
+    assert totals == np.floor(made.counts.ttft_count).tolist() == halves
+    assert totals[0] > 4 * totals[1]
+
+
 def test_sum_over_count_is_the_mean_of_the_engine(busy):
     text = samples(busy)
     mean_s = text[f"{TTFT}_sum", ()].value / text[f"{TTFT}_count", ()].value

@@ -6,7 +6,7 @@ import pytest
 from fleet.boards import H100_80GB
 from fleet.shape import Shape
 from simulator.agents import start_control_plane, start_nodes
-from simulator.api import DEPLOYMENT
+from simulator.api import DEPLOYMENT, POD
 from simulator.cluster import EmbeddedCluster
 from simulator.containers import EngineContainers
 from simulator.delays import Delays
@@ -112,6 +112,26 @@ def test_a_pod_that_leaves_stops_serving_at_once_and_holds_its_device_until_it_h
     assert cut_at_s == over.until_s
     assert over.until_s + 1 < freed.until_s
     assert 0 == shop.engines.tally.cut[0]
+
+
+def test_a_word_about_a_draining_pod_does_not_bring_its_requests_back(shop):
+    [pod] = shop.store.list(POD)
+    shop.scale("a", 0)
+    shop.wait(0.01)
+    leaving = shop.store.get(POD, KEY.namespace, pod["metadata"]["name"])
+    labels = {**leaving["metadata"]["labels"], "seen": "yes"}
+    shop.store.replace({**leaving, "metadata": {**leaving["metadata"], "labels": labels}})
+    shop.wait(0.01)
+    assert [True] == [serving.until_s < np.inf for serving in shop.journal.servings]
+
+
+def test_a_pod_that_is_removed_by_force_serves_no_longer_and_cuts_what_it_served(shop):
+    [pod] = shop.store.list(POD)
+    resident = shop.engines.in_service()[0]
+    shop.store.delete(POD, KEY.namespace, pod["metadata"]["name"], grace_s=0)
+    shop.wait(1)
+    assert pytest.approx(resident, rel=0.05) == shop.engines.tally.cut[0]
+    assert shop.clock.now_s - 1 == next(iter(shop.journal.servings)).until_s
 
 
 def test_scalings_are_noted_and_creating_an_empty_variant_is_none(shop):

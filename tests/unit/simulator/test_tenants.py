@@ -39,6 +39,14 @@ def test_sizes_are_within_their_range_and_differ(capacity, tenants):
     assert LEAST_PEAK <= min(peaks) < 0.6 < max(peaks) <= LARGEST_PEAK
 
 
+def test_sizes_are_spread_log_uniformly(capacity):
+    """Mean of the logarithm is that of the range's ends, and both ends are come close to."""
+    sizes = [peak(capacity, one) for seed in range(12) for one in shipped_tenants(capacity, seed)]
+    assert pytest.approx(np.log([LEAST_PEAK, LARGEST_PEAK]).mean(), abs=0.15) == np.log(sizes).mean()
+    assert min(sizes) < 1.1 * LEAST_PEAK
+    assert 0.95 * LARGEST_PEAK < max(sizes)
+
+
 def test_another_seed_draws_other_sizes_and_the_same_gives_the_same(capacity, tenants):
     first = [one.requests_per_s.sum() for one in tenants]
     assert first == [one.requests_per_s.sum() for one in shipped_tenants(capacity, seed=1)]

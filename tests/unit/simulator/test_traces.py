@@ -59,6 +59,11 @@ def test_tokens_of_a_silent_step_are_the_last_known():
     assert float(tokens[silent - 1]) == trace.prompt_tokens[silent]
 
 
+def test_nobody_can_change_what_everybody_reads(traces):
+    with pytest.raises(ValueError, match="read-only"):
+        traces["m-mid/c14"].requests_per_s[0] = 0.0
+
+
 def test_the_file_is_small_enough_to_ship():
     data = resources.files("simulator").joinpath("data")
     assert 200_000 > len(data.joinpath("servegen_8_tenants.csv.gz").read_bytes())

@@ -62,6 +62,21 @@ def test_the_metrics_know_the_days_before(world):
     assert pytest.approx(DAILY[:288].mean(), rel=0.02) == days.mean()
 
 
+def test_the_past_tells_of_an_engine_at_work_that_is_not_full(world):
+    signals = [Signal.RUNNING, Signal.KV_USE, Signal.TTFT_SUM, Signal.TTFT_COUNT]
+    values = world.metrics.samples(signals, [DAILY_KEY], world.start_s - DAY_S, world.start_s - 3600)[
+        DAILY_KEY
+    ].values
+    assert 1 < values[Signal.RUNNING].max()
+    assert 0 < values[Signal.KV_USE].max() < 0.5
+    assert 0.005 < values[Signal.TTFT_SUM].sum() / values[Signal.TTFT_COUNT].sum() < 0.5
+
+
+def test_engines_are_as_far_as_the_clock_between_two_scrapes(world):
+    world.advance_to(world.start_s + 7)
+    assert world.start_s + 7 == world.clock.now_s == world.engines.now_s
+
+
 def test_the_metrics_go_from_the_past_into_the_present_without_a_gap(world):
     world.advance_to(world.start_s + 600)
     seam_s = world.start_s - LIVE_S
