@@ -157,18 +157,15 @@ class TestEnd:
 
     def test_a_pod_that_is_gone_when_its_container_starts_is_stopped(self, town):
         town = town()
+
+        def remove(pod, shape):
+            town.clock.after(0, lambda: town.store.delete(POD, "shop", pod["metadata"]["name"], grace_s=0))
+
+        town.containers.start = remove
         town.serve("web", 1)
-        until(town, town.pods)
+        until(town, lambda: calls(town, "stop"))
         (pod,) = town.pods()
-        delays = Delays(7)
-        starts_s = delays.schedule_s(pod) + delays.prepare_s(pod) + delays.image_s(pod)
-        town.clock.at(town.start_s + starts_s, lambda: town.scale("web", 0))
-        town.clock.at(
-            town.start_s + starts_s,
-            lambda: town.store.delete(POD, "shop", pod["metadata"]["name"], grace_s=0),
-        )
-        town.wait(MINUTE_S)
-        assert (["start", "stop"], 0) == ([call for _, call, _ in town.containers.calls], len(town.pods()))
+        assert pod["metadata"]["name"] not in [what for _, what in calls(town, "stop")]
 
     def test_the_device_is_free_once_the_pod_is_gone(self, town):
         town = town(drain_s=10.0)
