@@ -10,6 +10,9 @@ from predictor.track import WIDTHS
 HELD_S = 3600
 """How far back the maximum is taken."""
 
+NOTHING = 1e-6
+"""Work (in replicas) below which there was none worth multiplying."""
+
 
 class Hold(WindowForecaster):
     """Multiplies the maximum of the last hour by the smallest k that covered the quantile of past windows.
@@ -40,7 +43,7 @@ class Hold(WindowForecaster):
         is_lower_bound: bool,
     ) -> None:
         """A window after an hour of nothing teaches nothing: no k covers it, or any does."""
-        if centre > 0:
+        if centre > NOTHING:
             self._ratios[window].add(self.track.n, (peak / centre,), is_lower_bound=is_lower_bound)
 
     def _expire(self, window: int, before: int) -> None:

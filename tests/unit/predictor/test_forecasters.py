@@ -125,10 +125,11 @@ def test_hold_begins_with_the_maximum_of_the_last_hour():
     assert {3.0} == set(Hold(KEY).fit(series([1.0, 3.0, 2.0])).peaks().peaks.values())
 
 
-def test_hold_learns_no_factor_from_an_hour_of_nothing():
-    work = np.concatenate((np.zeros(300), np.full(200, 2.0)))
+@pytest.mark.parametrize("nothing", [0.0, 5e-324])
+def test_hold_learns_no_factor_from_an_hour_of_nothing(nothing):
+    work = np.concatenate((np.full(300, nothing), np.full(200, 2.0)))
     peaks = Hold(KEY).fit(series(work)).peaks().peaks
-    assert all(math.isfinite(peak) for peak in peaks.values())
+    assert [2.0] * 30 == list(peaks.values())
 
 
 def test_hold_after_an_hour_of_unknown_stands_on_the_last_value():
