@@ -7,7 +7,7 @@ smaller replica does behind a router that spreads equally.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from capacity.routing import carried
@@ -56,50 +56,76 @@ def may_add(standing: Standing, step: Step, terms: Terms) -> str | None:
     """
     if not terms.mode.may_add:
         return f"mode {terms.mode.name.lower()} adds nothing"
-    now = _carried(standing.ready, terms)
-    lowering = [state for state in _states_up(standing, step) if _carried(state, terms) < now]
-    return _first_problem(lowering, terms, least=0)
-
-
-def may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
-    """Return why replicas may not be removed, one line; `None` = they may."""
-    if not terms.mode.may_remove:
-        return f"mode {terms.mode.name.lower()} removes nothing"
-    return _first_problem(_states_down(standing, step), terms, least=terms.minimum)
-
-
-def _first_problem(states: list[Configuration], terms: Terms, least: int) -> str | None:
-    if states and terms.distrust:
-        return f"the need is not trusted: {terms.distrust[0]}"
-    for state in states:
-        if state.replicas < least:
-            return f"{state} would be ready, at least {least} replicas must be"
-        capacity = _carried(state, terms)
-        if capacity < terms.need_keep:
-            return f"{state} would be ready and carry {capacity:.2f}, {terms.need_keep:.2f} must stay"
+    variant = _variant(standing, step)
+    ready = _ready(variant) if variant is not None else 0
+    now = standing.ready
+    for more in range(1, step.replicas - ready + 1):
+        state = now.plus(step.shape, more)
+        if _carried(state, terms) < _carried(now, terms):
+            if terms.distrust:
+                return _not_trusted(terms)
+            if problem := _worse(state, now, terms):
+                return problem
     return None
 
 
-def _states_up(standing: Standing, step: Step) -> list[Configuration]:
-    variant = _variant(standing, step)
-    ready = _ready(variant) if variant is not None else 0
-    return [standing.ready.plus(step.shape, more) for more in range(1, step.replicas - ready + 1)]
+def may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
+    """Return why replicas may not be removed, one line; `None` = they may.
 
-
-def _states_down(standing: Standing, step: Step) -> list[Configuration]:
-    """Return what is ready after each removal, worst case.
-
-    The ReplicaSet controller ends pods first that are bound to no node (kubernetes
-    pkg/controller/controller_utils.go, ActivePodsWithRanks); such have no device yet. Of the others it may
-    take any: it does not know of our evidence.
+    A removal that gives up nothing, as of the one small replica behind a router that spreads equally,
+    may start even while capacity is short.
     """
+    if not terms.mode.may_remove:
+        return f"mode {terms.mode.name.lower()} removes nothing"
+    if terms.distrust:
+        return _not_trusted(terms)
     variant = _variant(standing, step)
     if variant is None:
-        return [standing.ready]
+        return f"{step.variant} is gone"
+    for state, otherwise in _futures(standing, variant, step):
+        if state.replicas < terms.minimum:
+            return f"{state} would be ready, at least {terms.minimum} replicas must be"
+        if problem := _worse(state, otherwise, terms):
+            return problem
+    return None
+
+
+def _worse(state: Configuration, otherwise: Configuration, terms: Terms) -> str | None:
+    """Return what is wrong with a state, compared with what would be ready without the step."""
+    capacity = _carried(state, terms)
+    if capacity >= min(terms.need_keep, _carried(otherwise, terms)):
+        return None
+    return f"{state} would be ready and carry {capacity:.2f}, {terms.need_keep:.2f} must stay"
+
+
+def _futures(
+    standing: Standing, variant: Variant, step: Step
+) -> Iterator[tuple[Configuration, Configuration]]:
+    """Yield what may be ready with a removal, and at the same moment without it.
+
+    After each replica that goes, and then with the first one that is on its way. The ReplicaSet
+    controller ends pods first that are bound to no node (kubernetes pkg/controller/controller_utils.go,
+    ActivePodsWithRanks); such have no device yet. Of the others it may take any: it does not know of our
+    evidence, so the worst case is that it takes ready ones.
+    """
+    now, ready = standing.ready, _ready(variant)
     live = [replica for replica in variant.replicas if not replica.is_leaving]
     placed = sum(replica.device is not None for replica in live)
-    lost = min(max(placed - step.replicas, 0), _ready(variant))
-    return [standing.ready.plus(step.shape, -fewer) for fewer in range(min(1, lost), lost + 1)]
+    lost = min(max(placed - step.replicas, 0), ready)
+    if len(live) - step.replicas > lost:
+        yield now.plus(step.shape, -lost), now.plus(step.shape, 1)
+    coming = {v.shape for v in standing.variants if v is not variant and v.wanted > _ready(v)}
+    if step.replicas > ready - lost:
+        coming.add(step.shape)
+    for fewer in range(1, lost + 1):
+        left = now.plus(step.shape, -fewer)
+        yield left, now
+        for shape in sorted(coming):
+            yield left.plus(shape, 1), now.plus(shape, 1)
+
+
+def _not_trusted(terms: Terms) -> str:
+    return f"the need is not trusted: {terms.distrust[0]}"
 
 
 def _variant(standing: Standing, step: Step) -> Variant | None:

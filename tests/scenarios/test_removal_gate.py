@@ -101,6 +101,51 @@ REMOVALS = [
         router=Router.EQUAL,
     ),
     Case("equal: in between it is enough", "w! w! s! s!", "s=0", 0.3, router=Router.EQUAL),
+    Case(
+        "equal: a small one goes though a middle one is on its way",
+        "s! w! h~",
+        "s=0",
+        1.0,
+        router=Router.EQUAL,
+    ),
+    Case(
+        "equal: what is on its way will hold the rest down too far",
+        "w! w! w! h~",
+        "w=2",
+        1.5,
+        "1 x 3g.40gb + 2 x whole would be ready and carry 1.35, 1.50 must stay",
+        router=Router.EQUAL,
+    ),
+    Case("equal: what is on its way leaves enough", "w! w! w! h~", "w=2", 1.35, router=Router.EQUAL),
+    Case(
+        "equal: a pending small one is called off though it is short",
+        "w! w! s?",
+        "s=0",
+        9.0,
+        router=Router.EQUAL,
+    ),
+    Case("equal: the small one goes though it is short", "w! w! s!", "s=0", 9.0, router=Router.EQUAL),
+    Case(
+        "weighted: the small one is missed while it is short",
+        "w! w! s!",
+        "s=0",
+        9.0,
+        "carry 2.00, 9.00 must stay",
+    ),
+    Case(
+        "what is on its way is needed", "w! h~", "h=0", 1.2, "1 x whole would be ready and carry 1.00, 1.20"
+    ),
+    Case("what is on its way is not needed", "w! h~", "h=0", 1.0),
+    Case(
+        "equal: of its own shape a smaller one is on its way",
+        "w! s! s~",
+        "s=1",
+        1.0,
+        "1 x 1g.10gb + 1 x whole would be ready and carry 0.20",
+        router=Router.EQUAL,
+    ),
+    Case("equal: a larger one on its way is welcome", "h! h! w~", "h=1", 0.45, router=Router.EQUAL),
+    Case("weighted: whatever is on its way is welcome", "s! w! h~", "s=0", 1.0),
     Case("least-loaded counts every replica in full", "w! h!", "h=0", 1.0, router=Router.LEAST_LOADED),
     # Evidence.
     Case(
@@ -213,10 +258,8 @@ def test_a_copy_without_replicas_may_be_made_wherever_something_may_be_added(mod
     assert mode.may_add is (refusal(standing("w! w!"), create, terms) is None)
 
 
-def test_a_variant_that_is_gone_takes_nothing_with_it():
-    """What is ready without it is judged."""
+def test_nothing_is_removed_from_a_deployment_that_is_gone():
     step = Step(Verb.SCALE_DOWN, "s", SHAPES["s"], 0, "1", "why")
-    terms = Terms(Mode.FULL, Router.WEIGHTED, 1, CAPACITIES, 1.0)
+    terms = Terms(Mode.FULL, Router.WEIGHTED, 1, CAPACITIES, 0.0)
 
-    assert may_remove(standing("w!"), step, terms) is None
-    assert may_remove(standing("h!"), step, terms) is not None
+    assert "s is gone" == may_remove(standing("w!"), step, terms)
