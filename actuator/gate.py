@@ -16,6 +16,9 @@ from fleet.cluster import Standing, Variant
 from fleet.shape import Configuration, Shape
 from fleet.workload import Mode, Router
 
+# Sums of the same capacities in another order differ by this much; no removal should wait for that.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -93,7 +96,7 @@ def may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
 def _worse(state: Configuration, otherwise: Configuration, terms: Terms) -> str | None:
     """Return what is wrong with a state, compared with what would be ready without the step."""
     capacity = _carried(state, terms)
-    if capacity >= min(terms.need_keep, _carried(otherwise, terms)):
+    if capacity >= min(terms.need_keep, _carried(otherwise, terms)) - _ROUNDING:
         return None
     return f"{state} would be ready and carry {capacity:.2f}, {terms.need_keep:.2f} must stay"
 

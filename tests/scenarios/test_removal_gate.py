@@ -68,6 +68,7 @@ REMOVALS = [
     Case("enough stays", "w! w!", "w=1", 1.0),
     Case("exactly enough stays", "w! w! w!", "w=2", 2.0),
     Case("too little stays", "w! w!", "w=1", 1.01, "carry 1.00, 1.01 must stay"),
+    Case("enough but for the last bit of a float", "s! s! s! w!", "w=0", 0.1 + 0.2),
     Case("it was short before", "w! w!", "w=1", 5.0, "carry 1.00, 5.00 must stay"),
     Case("nothing is needed", "w! w!", "w=1", 0.0),
     Case("the last one, nothing needed, minimum one", "w!", "w=0", 0.0, "nothing would be ready, at least 1"),
