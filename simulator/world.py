@@ -97,16 +97,6 @@ class World:
         self.clock.run_until(at_s)
         self.engines.advance(at_s)
 
-    @property
-    def workloads(self) -> tuple[Workload, ...]:
-        """The tenants' workloads, in the order of everything that lists them."""
-        return self.engines.workloads
-
-    @property
-    def boards(self) -> tuple[Board, ...]:
-        """Kinds of cards in the fleet."""
-        return (self.spec.board,)
-
     def truth(self, workload: WorkloadKey) -> WorkSeries:
         """Return the work that a tenant has offered and will offer, for as long as there is traffic."""
         tenant = next(tenant for tenant in self.spec.tenants if tenant.workload.key == workload)

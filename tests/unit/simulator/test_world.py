@@ -36,7 +36,7 @@ def test_it_starts_at_midnight_with_every_tenant_served(world):
 def test_the_fleet_is_what_was_specified(world):
     fleet = world.cluster.view([])
     assert 4 == len(fleet.gpus)
-    assert world.boards == fleet.boards()
+    assert (SPEC.board,) == fleet.boards()
 
 
 def test_nothing_was_refused_before_the_start_and_it_would_not_count(world):
