@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capacity.estimate import CapacityModel
@@ -109,9 +109,9 @@ def test_little_s_law_holds_in_a_steady_state(alpha_ms, beta, load, seed):
     """Requests present, over arrivals a second, are the residence that the law gives those who arrive."""
     law = Law(alpha_ms, beta, 2e-5)
     pace = pace_of([(law, 400_000.0, MIX)])
-    arriving = np.random.default_rng(seed).poisson(load * pace.full_per_s, (3600, 1)).astype(float)
+    arriving = np.random.default_rng(seed).poisson(load * pace.full_per_s, (1500, 1)).astype(float)
     present = flow(np.zeros(1), np.zeros(1), arriving, pace).running
-    met, present = arriving[300:, 0], present[300:, 0]
+    met, present = arriving[100:, 0], present[100:, 0]
     company = 1 + present * (1 - 1 / pace.places[0])
     residence_s = law.residence_ms(MIX.prompt_tokens, MIX.output_tokens, company) / 1000
     assert present.mean() == pytest.approx(met.mean() * np.average(residence_s, weights=met), rel=0.02)
@@ -126,6 +126,41 @@ def test_ten_minutes_keep_their_total(rates, step_s):
     means = mean_per_s(tenant(padded), 0, step_s).reshape(144, -1)
     assert np.allclose(np.array(padded) * STEP_S, means.sum(axis=1) * step_s, rtol=1e-9, atol=1e-6)
     assert means.min() >= -1e-9
+
+
+SMALL = WorldSpec(
+    (tenant(np.full(288, 30.0), "a"), tenant(np.full(288, 3.0), "b", cv=2.0)),
+    start_day=1,
+    nodes=1,
+    gpus_per_node=4,
+)
+QUARTER_S = 900
+
+scalings = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "a-3g", "b-1g"]), st.integers(0, 3)), min_size=1, max_size=6
+)
+
+
+@settings(max_examples=8)
+@given(script=scalings)
+def test_whatever_is_scaled_nothing_is_cut_and_cards_are_paid_for_while_they_are_held(script):
+    """GPU-hours of the journal against cards counted anew from the cluster every ten seconds."""
+    world = World(SMALL, seed=1)
+    keys = {one.workload.key.name: one.workload.key for one in SMALL.tenants}
+    for name, shape in (("a-3g", "3g.40gb"), ("b-1g", "1g.20gb")):
+        world.cluster.create_variant(keys[name[0]], name, Shape("h100-80gb", shape))
+    card_s, at_s = 0, world.start_s
+    for name, replicas in script:
+        world.cluster.scale(keys[name[0]], name, replicas, expects=None)
+        for _ in range(QUARTER_S // 10):
+            card_s += 10 * world.cluster.view([]).gpus_in_use
+            at_s += 10
+            world.advance_to(at_s)
+    figures = world.summary(at_s)
+    assert figures.requests_cut == 0
+    assert figures.gpu_hours * 3600 == pytest.approx(card_s, abs=10 * 2 * 3 * len(script))
+    assert figures.slice_hours <= figures.gpu_hours + 1e-9
+    assert figures.changes <= len(script)
 
 
 @pytest.fixture(scope="module")
