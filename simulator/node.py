@@ -8,6 +8,7 @@ from typing import Protocol
 
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import allocated_ids
+from fleet.errors import ConflictError
 from fleet.shape import WHOLE, Shape
 from simulator.api import CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, timestamp
 from simulator.clock import Clock
@@ -15,6 +16,10 @@ from simulator.delays import Delays, crowding
 from simulator.errors import NotModelledError
 from simulator.pods import claim_names, is_leaving, with_condition
 from simulator.workqueue import WorkQueue
+
+# What a node has for pods beside its cards; the scheduler places nothing where there is none.
+_RESOURCES = {"cpu": "192", "memory": "2Ti", "pods": "110"}
+_ROOM = {"capacity": _RESOURCES, "allocatable": _RESOURCES}
 
 # Namespace, name and uid: a name may be used again.
 _Key = tuple[str, str, str]
@@ -61,10 +66,11 @@ class NodeAgent:
         self._delays = delays
         self._slices = SliceReader()
         self._stages: dict[_Key, _Stage] = {}
-        self._running: set[_Key] = set()
+        self._running: dict[_Key, Json] = {}
+        self._starts: WorkQueue[_Key] = WorkQueue(clock, self._start)
         self._statuses: WorkQueue[_Key] = WorkQueue(clock, self._write_status)
-        if api.get(NODE, None, node) is None:
-            api.replace_status(_ready(api.create(_node(node)), clock.now_s))
+        self._ends: WorkQueue[_Key] = WorkQueue(clock, self._end)
+        _register(api, node, clock.now_s)
         api.watch(POD, self._on_pod)
 
     def _on_pod(self, event: Event) -> None:
@@ -74,25 +80,27 @@ class NodeAgent:
         key = _key_of(pod)
         if event.change is Change.DELETED:
             self._stages.pop(key, None)
-            self._stop(key, pod)
+            self._stop(key)
         elif is_leaving(pod):
             # Told again, with less grace, the earlier end counts; one that comes too late finds nothing.
             self._stages[key] = _Stage.ENDING
             grace_s = pod["metadata"]["deletionGracePeriodSeconds"]
             drain_s = min(self._containers.drain_s(pod), grace_s) if key in self._running else 0.0
-            self._clock.after(drain_s, partial(self._end, key, pod))
+            self._clock.after(drain_s, partial(self._ends.add, key))
         elif key not in self._stages:
             self._stages[key] = _Stage.PREPARING
             wait_s = self._delays.prepare_s(pod) + self._delays.image_s(pod)
-            self._clock.after(wait_s, partial(self._start, key, pod))
+            self._starts.add(key, wait_s)
 
-    def _start(self, key: _Key, pod: Json) -> None:
-        if self._stages.get(key) is not _Stage.PREPARING:
+    def _start(self, key: _Key) -> None:
+        pod = self._api.get(POD, key[0], key[1])
+        if pod is None or self._stages.get(key) is not _Stage.PREPARING:
             return
+        shape = self._shape(pod)
         starting = sum(stage is _Stage.LOADING for stage in self._stages.values())
         self._stages[key] = _Stage.LOADING
-        self._running.add(key)
-        self._containers.start(pod, self._shape(pod))
+        self._running[key] = pod
+        self._containers.start(pod, shape)
         self._clock.after(self._containers.load_s(pod) * crowding(starting), partial(self._serve, key))
         self._statuses.add(key)
 
@@ -101,14 +109,14 @@ class NodeAgent:
             self._stages[key] = _Stage.SERVING
             self._statuses.add(key)
 
-    def _end(self, key: _Key, pod: Json) -> None:
+    def _end(self, key: _Key) -> None:
         if self._stages.get(key) is _Stage.ENDING:
-            self._stop(key, pod)
+            self._stop(key)
             self._api.delete(POD, key[0], key[1], grace_s=0)
 
-    def _stop(self, key: _Key, pod: Json) -> None:
-        if key in self._running:
-            self._running.remove(key)
+    def _stop(self, key: _Key) -> None:
+        pod = self._running.pop(key, None)
+        if pod is not None:
             self._containers.stop(pod)
 
     def _write_status(self, key: _Key) -> None:
@@ -139,9 +147,18 @@ def _key_of(pod: Json) -> _Key:
     return metadata["namespace"], metadata["name"], metadata["uid"]
 
 
-def _node(name: str) -> Json:
-    return {"apiVersion": NODE.api_version, "kind": NODE.name, "metadata": {"name": name}, "spec": {}}
-
-
-def _ready(node: Json, at_s: float) -> Json:
-    return {**node, "status": with_condition({}, "Ready", is_true=True, at_s=at_s, reason="KubeletReady")}
+def _register(api: Api, name: str, at_s: float) -> None:
+    """Make the node known as ready, unless it is known already; controllers may write to it meanwhile."""
+    if api.get(NODE, None, name) is not None:
+        return
+    node = api.create(
+        {"apiVersion": NODE.api_version, "kind": NODE.name, "metadata": {"name": name}, "spec": {}}
+    )
+    status = with_condition(_ROOM, "Ready", is_true=True, at_s=at_s, reason="KubeletReady")
+    while True:
+        try:
+            api.replace_status({**node, "status": status})
+        except ConflictError:
+            node = api.get(NODE, None, name) or node
+        else:
+            return

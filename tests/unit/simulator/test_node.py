@@ -1,13 +1,16 @@
 import pytest
 
-from fleet.boards import H100_80GB
+from fleet.boards import A30_24GB, H100_80GB
+from fleet.errors import ConflictError, UnavailableError
 from fleet.shape import Shape
 from simulator.api import DEPLOYMENT, NODE, POD, SLICE
 from simulator.delays import CROWDING_PER_START, Delays
+from simulator.driver import publish
 from simulator.errors import NotModelledError
 from simulator.node import NodeAgent
 from simulator.pods import condition, is_ready
 
+NODE_N0 = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n0"}}
 MINUTE_S = 60
 TEN_MINUTES_S = 600
 WHOLE = Shape("h100-80gb")
@@ -37,6 +40,49 @@ def test_a_node_that_is_registered_stays_as_it_is(store, clock):
     )
     NodeAgent(store, clock, "n0", containers=None, delays=Delays(7))
     assert [node] == list(store.list(NODE))
+
+
+def test_a_node_has_room_for_pods(town):
+    (node,) = town().store.list(NODE)
+    assert node["status"]["capacity"] == node["status"]["allocatable"]
+    assert {"cpu", "memory", "pods"} == node["status"]["allocatable"].keys()
+
+
+class Failing:
+    """An API of which the next call of a verb fails if `errors` has one for it."""
+
+    def __init__(self, api, **errors):
+        self._api = api
+        self.errors = errors
+
+    def __getattr__(self, verb):
+        if verb in self.errors:
+            raise self.errors.pop(verb)
+        return getattr(self._api, verb)
+
+
+def test_a_node_that_a_controller_writes_to_meanwhile_is_ready_all_the_same(store, clock):
+    api = Failing(store, replace_status=ConflictError("newer"))
+    NodeAgent(api, clock, "n0", containers=None, delays=Delays(7))
+    assert "True" == condition(store.get(NODE, None, "n0"), "Ready")["status"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "replicas"), [("list", 1), ("get", 1), ("replace_status", 1), ("delete", 0)]
+)
+def test_a_pod_that_meets_a_lost_api_server_is_no_worse_for_it(town, verb, replicas):
+    """The node's own calls fail once, whichever it is; the pod serves, or goes, as if nothing had been."""
+    town = town({"n1": [A30_24GB]})
+    failing = Failing(town.store)
+    town.store.create(NODE_N0)
+    NodeAgent(failing, town.clock, "n0", town.containers, Delays(7))
+    failing.errors[verb] = UnavailableError("no answer")
+    publish(town.store, "n0", [H100_80GB])
+    town.serve("web", 1)
+    town.wait(TEN_MINUTES_S)
+    town.scale("web", replicas)
+    town.wait(TEN_MINUTES_S)
+    assert [True] * replicas == [is_ready(pod) for pod in town.pods()]
 
 
 @pytest.mark.parametrize("profile", ["whole", "7g.80gb", "3g.40gb", "1g.20gb", "1g.10gb"])
