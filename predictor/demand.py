@@ -75,10 +75,9 @@ def now_reading(samples: InstantSamples, expected_pods: frozenset[str], last_mix
     pods = {
         name: pod
         for name, pod in samples.pods.items()
-        if name in expected_pods or isinstance(pod.get(Signal.COMPLETIONS), Value)
+        if name in expected_pods or known(_sample(pod, Signal.COMPLETIONS)) is not None
     }
-    first_tokens = [pod.get(Signal.TTFT_COUNT) for pod in pods.values()]
-    has_first_tokens = all(isinstance(sample, Value) for sample in first_tokens)
+    has_first_tokens = all(known(_sample(pod, Signal.TTFT_COUNT)) is not None for pod in pods.values())
     arrived = _total(pods.values(), Signal.TTFT_COUNT if has_first_tokens else Signal.COMPLETIONS)
     waiting, running = _total(pods.values(), Signal.WAITING), _total(pods.values(), Signal.RUNNING)
     missing = sorted(expected_pods - pods.keys())
@@ -116,19 +115,22 @@ def _trailing_ratios(requests: Floats, tokens: tuple[Floats, Floats]) -> tuple[F
     return prompt, output
 
 
+def _sample(pod: Mapping[Signal, Sample], signal: Signal) -> Sample:
+    return pod.get(signal, Unknown(Reason.ABSENT))
+
+
 def _total(pods: Iterable[Mapping[Signal, Sample]], signal: Signal) -> Sample:
     """Sum what is known; unknown only where no pod says anything."""
-    total: float | None = None
-    reason = Reason.EMPTY
+    nothing: Sample = Unknown(Reason.EMPTY)
+    numbers = []
     for pod in pods:
-        match pod.get(signal, Unknown(Reason.ABSENT)):
-            case Value(value):
-                total = value + (total or 0.0)
-            case Unknown(why):
-                reason = why
-            case Idle():
-                total = total or 0.0
-    return Unknown(reason) if total is None else Value(total)
+        sample = _sample(pod, signal)
+        number = known(sample)
+        if number is None:
+            nothing = sample
+        else:
+            numbers.append(number)
+    return Value(sum(numbers)) if numbers else nothing
 
 
 def _per_s(arrived: Sample, *, is_confirmed: bool) -> Sample:
@@ -164,13 +166,13 @@ def _distrust(
         yield f"{len(missing)} of {len(expected_pods)} ready pods not scraped: {', '.join(missing)}"
     for name in sorted(expected_pods & pods.keys()):
         for signal in _VITAL:
-            sample = pods[name].get(signal, Unknown(Reason.ABSENT))
+            sample = _sample(pods[name], signal)
             if isinstance(sample, Unknown):
                 yield f"{signal} of pod {name} unknown: {sample.reason}"
     queued = known(waiting)
     if queued:
         yield f"{queued:.0f} requests waiting"
     for name in sorted(pods):
-        kv_use = known(pods[name].get(Signal.KV_USE, Unknown(Reason.ABSENT)))
+        kv_use = known(_sample(pods[name], Signal.KV_USE))
         if kv_use is not None and kv_use > KV_FULL:
             yield f"KV cache of pod {name} is {kv_use:.0%} full"

@@ -138,6 +138,12 @@ def test_zero_of_every_producer_is_idle():
     assert Idle() == reading({"a": pod(completions=0, running=0)}).arrivals_per_s
 
 
+def test_a_source_that_says_idle_itself_is_believed():
+    idle = pod(running=0) | dict.fromkeys((Signal.COMPLETIONS, Signal.TTFT_COUNT), Idle())
+    assert Idle() == reading({"a": idle}).arrivals_per_s
+    assert Value(1) == reading({"a": idle, "b": pod()}).arrivals_per_s
+
+
 def test_zero_is_not_idle_while_something_runs():
     assert Value(0) == reading({"a": pod(completions=0, running=3)}).arrivals_per_s
 
@@ -213,6 +219,15 @@ def test_mix_of_the_last_minute():
 def test_last_known_mix_stands_where_too_little_finished(few):
     assert Mix(7, 7) == reading({"a": few}, last_mix=Mix(7, 7)).mix
     assert reading({"a": few}).mix is None
+
+
+def test_one_unknown_pod_does_not_hide_the_others():
+    pods = {"a": pod(waiting=Unknown(Reason.STALE)), "b": pod(waiting=2)}
+    assert Value(2) == reading(pods).waiting
+
+
+def test_the_reason_is_kept_where_nothing_is_known():
+    assert Unknown(Reason.STALE) == reading({"a": pod(waiting=Unknown(Reason.STALE))}).waiting
 
 
 def test_the_signals_asked_for_are_those_that_are_read():

@@ -59,6 +59,15 @@ def test_too_little_is_known_of_a_window_sooner_the_longer_it_is():
     assert [False, False, False, False, False, True] == [row is None for row in rows]
 
 
+@pytest.mark.parametrize("offset", range(STRIDE))
+def test_origins_are_whole_five_minutes_of_the_clock(offset):
+    """So that a restart, which begins its history elsewhere, learns from the same windows."""
+    work = daily_work(0.4, seed=7)
+    whole = Residual(KEY).fit(series(work)).row(WINDOWS_S.index(300))
+    later = Residual(KEY).fit(series(work[offset:], start_s=60 * offset)).row(WINDOWS_S.index(300))
+    assert abs(np.subtract(whole.uncalibrated, later.uncalibrated)).max() < 0.02
+
+
 def test_errors_older_than_five_days_are_forgotten():
     """A wild half day counts while it is within memory and leaves no trace afterwards."""
     wild = np.random.default_rng(3).exponential(5.0, DAY // 2)

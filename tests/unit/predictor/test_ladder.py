@@ -18,6 +18,14 @@ def stepping(days, seed=0):
     return np.tile(STEPS, math.ceil(days))[: len(noise)] * noise
 
 
+def test_days_are_those_of_the_clock_in_utc():
+    """A history that begins at noon is judged at midnight all the same."""
+    ladder = Ladder(KEY).fit(series(stepping(3)[DAY // 2 : -1], start_s=43200))
+    assert "daily" not in ladder.rungs.values()
+    ladder.update(1.0)
+    assert "daily" in ladder.rungs.values()
+
+
 def drifting(days):
     """A daily sine whose height changes by a fifth from day to day, and noise."""
     minutes = np.arange(round(days * DAY))
