@@ -456,6 +456,20 @@ def test_what_is_not_read_back_yet_is_settled_when_it_is_seen():
     assert ([["Claimed"]], [["Done"]]) == (before, states(cluster))
 
 
+def test_a_goal_that_was_reached_before_is_settled_again_when_it_is_reached_again():
+    """Someone took the replica away; the goal is the old one, the plan a new one."""
+    cluster = Slow()
+    cluster.add(LLAMA, LARGE, 2)
+    process = Process(cluster)
+    process.tick(goal({LARGE: 2}))
+    cluster.scale(LLAMA, "llama", 1, expects=None)
+
+    process.tick(goal({LARGE: 2}))
+    process.tick(goal({LARGE: 2}))
+
+    assert [["Done"]] == states(cluster)
+
+
 def test_a_changed_deployment_is_not_written_on_an_old_version():
     cluster = llama()
     changes = diff(cluster.view([LLAMA]), [goal({LARGE: 5})], 0.0)
