@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from allocator.exchange import exchange
 from allocator.growth import Growth, grow
 from allocator.need import Need, NeedTable, Timing
 from allocator.offers import Offers
@@ -110,8 +111,11 @@ def _one(
     offers = question.offers[workload.key]
     growth = grow(workload, standing, need, offers, room)
     # What may only grow would build the new replicas and keep the old ones for ever.
-    may_move = may_move and workload.mode is not Mode.SCALE_UP_ONLY
-    if not may_move or growth.because or standing.moving_to is not None:
+    if workload.mode is Mode.SCALE_UP_ONLY:
+        return growth
+    if growth.because:
+        return exchange(workload, standing, need, offers, room, growth)
+    if not may_move or standing.moving_to is not None:
         return growth
     timing = question.timing[workload.key]
     moved = reshape(workload, standing, need, offers, room, timing, question.at_s)

@@ -10,11 +10,15 @@ from allocator.need import Need, Timing
 from allocator.offers import ROUNDING, Offers
 from allocator.room import Room
 from fleet.cluster import Standing
+from fleet.devices import Device
 from fleet.shape import Configuration
 from fleet.workload import Workload
 
 WORTHWHILE_GPU = 0.1
 """A move that saves less of a card is not made: it costs a restart and brings nothing back."""
+
+ON_PAPER = 0.5
+"""What a share of a card given back is worth before it empties the card; the rest counts when it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +45,52 @@ def reshape(
     timing: Timing,
     at_s: float,
 ) -> Reshape:
-    """Return the cheapest configuration of one shape that carries need-keep, if the way is worth it and safe.
+    """Return the configuration of one shape that carries need-keep and saves most, if the way is safe.
 
     Old replicas stay until the new ones are ready, so the move is tried in the room that is left
-    beside them, and no state on the way may carry less than need-keep.
+    beside them, and no state on the way may carry less than need-keep. Between goals that save the
+    same, the one that carries more is taken.
     """
     start = standing.wanted
+    best, best_saved = Reshape(start, room, ()), WORTHWHILE_GPU
     first_refusal: tuple[str, ...] = ()
-    for goal in _cheapest_first(workload, need, offers):
-        saved = offers.price(start) - offers.price(goal)
-        if saved < WORTHWHILE_GPU:
-            break
+    for goal in _goals(workload, need, offers):
         refusal = _refusal(standing, need, goal, offers, timing, at_s)
         moved = room.beside(start, goal) if refusal is None else None
-        if moved is not None:
-            return Reshape(
-                goal, moved, (f"{start} to {goal} saves {saved:.2f} GPU and carries {need.keep:.2f}",)
+        if moved is None:
+            if offers.price(start) - offers.price(goal) >= WORTHWHILE_GPU:
+                first_refusal = first_refusal or (refusal or f"no room to build {goal} beside {start}",)
+            continue
+        shares = offers.price(start) - offers.price(goal)
+        cards = room.cards_without(()) - moved.cards_without(leaving(standing, goal))
+        saved = ON_PAPER * shares + (1 - ON_PAPER) * cards
+        if saved > best_saved + ROUNDING or (saved >= best_saved and best.goal == start):
+            why = (
+                f"{start} to {goal} frees {shares:.2f} GPU in shares, {cards} cards, carries {need.keep:.2f}"
             )
-        first_refusal = first_refusal or (refusal or f"no room to build {goal} beside {start}",)
-    return Reshape(start, room, first_refusal)
+            best, best_saved = Reshape(goal, moved, (why,)), saved
+    return best if best.because else Reshape(start, room, first_refusal)
 
 
-def _cheapest_first(workload: Workload, need: Need, offers: Offers) -> Iterator[Configuration]:
+def leaving(standing: Standing, goal: Configuration) -> list[Device]:
+    """Return the devices given back on the way to `goal`: of each shape the newest replicas leave."""
+    devices = []
+    for variant in standing.variants:
+        placed = [replica for replica in variant.replicas if replica.device is not None]
+        newest_first = sorted(placed, key=lambda replica: (-replica.created_at_s, replica.pod))
+        surplus = max(0, len(placed) - goal.counts.get(variant.shape, 0))
+        devices += [replica.device for replica in newest_first[:surplus] if replica.device is not None]
+    return devices
+
+
+def _goals(workload: Workload, need: Need, offers: Offers) -> Iterator[Configuration]:
+    """Yield what carries need-keep with one shape, cheapest first, then the one that carries more."""
     goals = []
     for shape in offers.by_shape:
         replicas = max(offers.replicas_for(shape, need.keep), workload.limits.min_replicas)
         if replicas <= workload.limits.max_replicas:
             goals.append(Configuration({shape: replicas}))
-    yield from sorted(goals, key=lambda goal: (offers.price(goal), goal.replicas, str(goal)))
+    yield from sorted(goals, key=lambda goal: (offers.price(goal), -offers.carried(goal), str(goal)))
 
 
 def _refusal(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from fleet.cluster import Fleet, Replica
-from fleet.devices import DeviceRequest, Ledger, Pool, first_fit, ledger_of
+from fleet.devices import Device, DeviceRequest, Ledger, Pool, first_fit, ledger_of, spread
 from fleet.shape import Configuration, Shape
 
 
@@ -18,28 +19,36 @@ class Room:
         pools: Devices in the order in which the scheduler tries them.
         ledger: What is left of the counters.
         products: Product names by board id.
-        full: By request, how many pools from the first on have no room for it. Room only shrinks,
-            so what was full stays full and is not searched again.
+        held: Number of devices in use by card, cards in use only.
+        full: By request, the pools that have no room for it. Room only shrinks, so what was full
+            stays full and is not searched again.
     """
 
     pools: tuple[Pool, ...]
     ledger: Ledger
     products: Mapping[str, tuple[str, ...]] = field(hash=False)
-    full: Mapping[DeviceRequest, int] = field(default_factory=dict, hash=False)
+    held: Mapping[str, int] = field(default_factory=dict, hash=False)
+    full: Mapping[DeviceRequest, frozenset[str]] = field(default_factory=dict, hash=False)
 
     def fill(self, shape: Shape, wanted: int) -> tuple[int, Room]:
         """Return how many of `wanted` replicas the scheduler could place, and the room after them."""
         if shape.board not in self.products:
             return 0, self
         request = self._request(shape)
-        placed, pool, ledger = 0, self.full.get(request, 0), self.ledger
-        while placed < wanted and pool < len(self.pools):
-            device = first_fit(self.pools[pool : pool + 1], ledger, request)
+        full, ledger = self.full.get(request, frozenset()), self.ledger
+        cards: list[str] = []
+        while len(cards) < wanted:
+            pool = next((p for p in spread(self.pools, ledger) if p.name not in full), None)
+            if pool is None:
+                break
+            device = first_fit((pool,), ledger, request)
             if device is None:
-                pool += 1
+                full |= {pool.name}
             else:
-                placed, ledger = placed + 1, ledger.take(device)
-        return placed, replace(self, ledger=ledger, full={**self.full, request: pool})
+                ledger = ledger.take(device)
+                cards.append(device.gpu)
+        held = {**self.held, **{card: self.held.get(card, 0) + cards.count(card) for card in cards}}
+        return len(cards), replace(self, ledger=ledger, held=held, full={**self.full, request: full})
 
     def beside(self, start: Configuration, goal: Configuration) -> Room | None:
         """Return the room once what `goal` has beyond `start` stands too, `None` if it does not fit."""
@@ -50,6 +59,11 @@ class Room:
             if placed < new:
                 return None
         return room
+
+    def cards_without(self, devices: Iterable[Device]) -> int:
+        """Return how many cards stay in use once these devices are given back."""
+        given_back = Counter(device.gpu for device in devices)
+        return len(self.held) - sum(self.held.get(card, 0) == n for card, n in given_back.items())
 
     def _request(self, shape: Shape) -> DeviceRequest:
         kind, profile = ("gpu", None) if shape.is_whole else ("mig", shape.profile)
@@ -66,6 +80,7 @@ def room_of(fleet: Fleet) -> Room:
         pools=fleet.pools,
         ledger=ledger_of(fleet.pools, fleet.allocated),
         products={board.id: board.product_names for board in fleet.boards()},
+        held=Counter(device.gpu for device in fleet.allocated),
     )
     for shape, replicas in _unplaced(fleet):
         _, room = room.fill(shape, replicas)

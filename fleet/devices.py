@@ -85,11 +85,11 @@ class Ledger:
     """
 
     left: Mapping[str, Mapping[tuple[str, str], int]] = field(hash=False)
-    taken: frozenset[DeviceId] = frozenset()
+    taken: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
 
     def fits(self, device: Device) -> bool:
         """Return whether the device is free and its pool still holds what it draws."""
-        if device.id in self.taken:
+        if device.name in self.taken.get(device.pool, ()):
             return False
         left = self.left.get(device.pool, {})
         return all(left.get(counter, 0) >= amount for counter, amount in device.draws.items())
@@ -98,22 +98,33 @@ class Ledger:
         """Return the ledger after allocating the device; it may not fit, as on a cluster that was overrun."""
         left = dict(self.left.get(device.pool, {}))
         _draw(left, device)
-        return Ledger({**self.left, device.pool: left}, self.taken | {device.id})
+        taken = self.taken.get(device.pool, frozenset()) | {device.name}
+        return Ledger({**self.left, device.pool: left}, {**self.taken, device.pool: taken})
 
 
 def ledger_of(pools: Iterable[Pool], taken: Iterable[Device] = ()) -> Ledger:
     """Return the ledger of `pools` with the devices `taken` already allocated."""
     left = {pool.name: dict(pool.counters) for pool in pools}
-    ids = set()
+    names: dict[str, set[str]] = {}
     for device in taken:
-        ids.add(device.id)
+        names.setdefault(device.pool, set()).add(device.name)
         _draw(left.setdefault(device.pool, {}), device)
-    return Ledger(left, frozenset(ids))
+    return Ledger(left, {pool: frozenset(devices) for pool, devices in names.items()})
 
 
 def _draw(left: dict[tuple[str, str], int], device: Device) -> None:
     for counter, amount in device.draws.items():
         left[counter] = left.get(counter, 0) - amount
+
+
+def spread(pools: Iterable[Pool], ledger: Ledger) -> list[Pool]:
+    """Return pools in the order in which kube-scheduler comes to their nodes: fewest devices in use first.
+
+    It scores nodes, and its ordinary scores prefer the emptier one; devices are not scored (kubernetes
+    pkg/scheduler/framework/plugins/dynamicresources, computeScore). Pods beside those with devices are
+    not known here and are left out.
+    """
+    return sorted(pools, key=lambda pool: (len(ledger.taken.get(pool.name, ())), pool.name))
 
 
 def first_fit(pools: Iterable[Pool], ledger: Ledger, request: DeviceRequest) -> Device | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from actuator.mechanisms.dra import DRIVER, Ask, ask_of
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import allocated, allocated_ids
-from fleet.devices import Device, first_fit, ledger_of
+from fleet.devices import Device, first_fit, ledger_of, spread
 from fleet.errors import RefusedError
 from simulator.api import BINDING, CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, timestamp
 from simulator.clock import Clock
@@ -24,9 +24,8 @@ _UNMODELLED_IN_DEVICES = {"taints", "allowMultipleAllocations", "bindsToNode", "
 class Scheduler:
     """Binds pods that name this scheduler, each some time after it could be; retries when room may be free.
 
-    Devices are taken by first fit over pools and devices in published order (`fleet.devices.first_fit`). The
-    real scheduler spreads pods over nodes first; inside a node it does exactly this. A pod that does
-    not fit stays Pending and says so.
+    Nodes are spread over and devices are taken by first fit inside one (`fleet.devices`). A pod that does not
+    fit stays Pending and says so.
     """
 
     def __init__(self, api: Api, clock: Clock, delays: Delays, name: str = "default-scheduler") -> None:
@@ -107,7 +106,7 @@ class Scheduler:
         ledger = ledger_of(inventory.pools, allocated(self._api.list(CLAIM), inventory))
         nodes = {node["metadata"]["name"] for node in self._api.list(NODE) if not _is_cordoned(node)}
         pools = [pool for pool in inventory.pools if pool.node in nodes]
-        return first_fit(pools, ledger, _ask(claim).request)
+        return first_fit(spread(pools, ledger), ledger, _ask(claim).request)
 
     def _allocate(self, claim: Json, device: Device, pod: Json) -> None:
         """Allocate the claim, if it is not, and reserve it for the pod; the finalizer comes first."""

@@ -6,7 +6,7 @@ import pytest
 
 from allocator.need import Timing
 from allocator.offers import Offer, Offers
-from allocator.reshape import WORTHWHILE_GPU, reshape, states_between
+from allocator.reshape import ON_PAPER, WORTHWHILE_GPU, reshape, states_between
 from allocator.room import room_of
 from fleet.workload import Router
 from tests.builders.deciding import need, offers, workload
@@ -62,9 +62,9 @@ def priced(**shares):
 
 
 def test_a_move_is_worth_a_tenth_of_a_card_or_it_is_not_made():
-    assert 0.1 == WORTHWHILE_GPU
-    cheap = moved("1 x 4g.40gb", priced(small=0.4, large=0.5001), up=0.5)
-    dear = moved("1 x 4g.40gb", priced(small=0.4, large=0.4999), up=0.5)
+    assert (0.1, 0.5) == (WORTHWHILE_GPU, ON_PAPER)  # no card is freed here: a share of one counts half
+    cheap = moved("1 x 4g.40gb", priced(small=0.4, large=0.6001), up=0.5)
+    dear = moved("1 x 4g.40gb", priced(small=0.4, large=0.5999), up=0.5)
     assert ("1 x 3g.40gb", "1 x 4g.40gb") == (str(cheap.goal), str(dear.goal))
     assert () == dear.because
 

@@ -7,7 +7,7 @@ import pytest
 
 from allocator.room import room_of
 from fleet.cluster import Replica
-from fleet.devices import first_fit
+from fleet.devices import first_fit, spread
 from fleet.shape import Shape
 from tests.builders.fleet import NOW_S, configuration, fleet, request, running, shape, standing
 
@@ -54,10 +54,10 @@ def test_the_first_1g_costs_the_only_4g_as_the_scheduler_takes_the_first_that_fi
 
 
 def test_what_was_full_stays_full_and_what_comes_after_is_still_found():
-    _, room = room_of(fleet(3, per_node=1)).fill(shape("3g.40gb"), 3)
+    _, room = room_of(fleet(3, per_node=1)).fill(shape("3g.40gb"), 2)
     assert (1, 1) == (room.fill(shape("whole"), 9)[0], room.fill(shape("3g.40gb"), 1)[0])
     placed, room = room.fill(shape("3g.40gb"), 9)
-    assert 3 == placed
+    assert 4 == placed
     assert 0 == room.fill(shape("3g.40gb"), 1)[0]
 
 
@@ -67,12 +67,17 @@ def test_small_ones_still_find_the_rest_of_cards_that_are_full_for_large_ones():
     assert 2 == room.fill(shape("1g.10gb"), 9)[0]  # unit 6 of each card
 
 
-def test_filling_pool_by_pool_finds_the_devices_that_first_fit_over_all_pools_finds():
+def test_replicas_are_spread_over_nodes_as_the_scheduler_does():
+    _, room = room_of(fleet(4, per_node=2)).fill(shape("1g.10gb"), 4)
+    assert {"node-0": 2, "node-1": 2} == {pool: len(names) for pool, names in room.ledger.taken.items()}
+
+
+def test_filling_finds_the_devices_that_the_scheduler_would_find():
     scene = fleet(5, per_node=2, foreign=[("node-0", "gpu-0-mig-1g10gb-19-3")])
     start = room_of(scene)
     ledger, room = start.ledger, start
     for profile in ["3g.40gb", "1g.10gb", "2g.20gb", "whole", "1g.10gb", "3g.40gb", "2g.20gb", "1g.20gb"] * 3:
-        device = first_fit(scene.pools, ledger, request(shape(profile)))
+        device = first_fit(spread(scene.pools, ledger), ledger, request(shape(profile)))
         placed, room = room.fill(shape(profile), 1)
         assert placed == (device is not None)
         if device is not None:
@@ -165,3 +170,18 @@ def test_room_only_shrinks():
     for before, after in pairwise(rooms):
         for profile in ("1g.10gb", "2g.20gb", "3g.40gb", "whole"):
             assert after.fill(shape(profile), 99)[0] <= before.fill(shape(profile), 99)[0]
+
+
+def test_cards_stay_in_use_until_their_last_device_is_given_back():
+    held = running(fleet(2, per_node=2), standing("chat", "2 x 3g.40gb"), standing("code", "1 x whole"))
+    room, devices = room_of(held), {device.name: device for device in held.allocated}
+    small = [device for device in devices.values() if device.profile]
+    assert 2 == room.cards_without(())
+    assert 2 == room.cards_without(small[:1])
+    assert 1 == room.cards_without(small)
+    assert 0 == room.cards_without(devices.values())
+
+
+def test_a_card_that_is_filled_counts_from_then_on():
+    _, room = room_of(fleet(2, per_node=2)).fill(shape("4g.40gb"), 2)
+    assert 2 == room.cards_without(())
