@@ -75,19 +75,19 @@ def may_add(standing: Standing, step: Step, terms: Terms) -> str | None:
 def may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
     """Return why replicas may not be removed, one line; `None` = they may.
 
-    A removal that gives up nothing, as of the one small replica behind a router that spreads equally,
-    may start even while capacity is short.
+    A removal that gives up nothing, as of small replicas behind a router that spreads equally, may start
+    even while capacity is short, and on any evidence.
     """
     if not terms.mode.may_remove:
         return f"mode {terms.mode.name.lower()} removes nothing"
-    if terms.distrust:
-        return _not_trusted(terms)
     variant = _variant(standing, step)
     if variant is None:
         return f"{step.variant} is gone"
     for state, otherwise in _futures(standing, variant, step):
         if state.replicas < terms.minimum:
             return f"{state} would be ready, at least {terms.minimum} replicas must be"
+        if terms.distrust and _carried(state, terms) < _carried(otherwise, terms):
+            return _not_trusted(terms)
         if problem := _worse(state, otherwise, terms):
             return problem
     return None
@@ -106,8 +106,9 @@ def _futures(
 ) -> Iterator[tuple[Configuration, Configuration]]:
     """Yield what may be ready with a removal, and at the same moment without it.
 
-    After each replica that goes, and then with the first one that is on its way. The ReplicaSet
-    controller ends pods first that are bound to no node (kubernetes pkg/controller/controller_utils.go,
+    After the replicas have gone, and then with the first one that is on its way. Those of one write go
+    in one sync of the ReplicaSet controller: what stands for the moment in between is no state that
+    demand is served at, and where some of a shape stay the end is the least. The controller ends pods first that are bound to no node (kubernetes pkg/controller/controller_utils.go,
     ActivePodsWithRanks); such have no device yet. Of the others it may take any: it does not know of our
     evidence, so the worst case is that it takes ready ones.
     """
@@ -120,8 +121,8 @@ def _futures(
     coming = {v.shape for v in standing.variants if v is not variant and v.wanted > _ready(v)}
     if step.replicas > ready - lost:
         coming.add(step.shape)
-    for fewer in range(1, lost + 1):
-        left = now.plus(step.shape, -fewer)
+    left = now.plus(step.shape, -lost)
+    if lost:
         yield left, now
         for shape in sorted(coming):
             yield left.plus(shape, 1), now.plus(shape, 1)

@@ -60,8 +60,8 @@ class Stepper:
 
     def _write(self, target: WorkloadKey, step: Step, terms: Terms) -> tuple[Outcome, str]:
         expects = step.expects
-        if step.verb is not Verb.CREATE_VARIANT and (step.is_irreversible or expects is None):
-            # What was just created has its version only now; what cannot be undone is judged anew.
+        if step.is_irreversible or (step.verb is Verb.SCALE_UP and expects is None):
+            # What cannot be undone is judged anew; what was just created has its version only now.
             standing = self._standing(target)
             if standing is None:
                 return Outcome.FAILED, "the workload is gone"
@@ -70,14 +70,7 @@ class Stepper:
             if why_not := refusal(standing, step, terms):
                 return Outcome.HELD, why_not
             expects = expects or _version(standing, step)
-        problem = None
-        try:
-            if step.verb is Verb.CREATE_VARIANT:
-                self._cluster.create_variant(target, step.variant, step.shape)
-            else:
-                self._cluster.scale(target, step.variant, step.replicas, expects=expects)
-        except (ConflictError, RefusedError) as error:
-            problem = str(error)
+        problem = self._attempt(target, step, expects)
         # Whatever the answer was, what is there counts: a retry may fail because its first try got through.
         seen = self._standing(target)
         if seen is not None and is_there(seen, step):
@@ -85,6 +78,17 @@ class Stepper:
         if problem is not None:
             return Outcome.FAILED, problem
         return Outcome.UNCONFIRMED, "written, but not yet seen in the cluster"
+
+    def _attempt(self, target: WorkloadKey, step: Step, expects: str | None) -> str | None:
+        """Write, and return what the cluster has against it."""
+        try:
+            if step.verb is Verb.CREATE_VARIANT:
+                self._cluster.create_variant(target, step.variant, step.shape)
+            else:
+                self._cluster.scale(target, step.variant, step.replicas, expects=expects)
+        except (ConflictError, RefusedError) as error:
+            return str(error)
+        return None
 
     def _standing(self, target: WorkloadKey) -> Standing | None:
         return self._cluster.view([target]).standing(target)
