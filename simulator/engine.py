@@ -17,11 +17,10 @@ from fleet.demand import Mix
 from fleet.shape import Shape
 from fleet.workload import Workload, WorkloadKey
 from simulator.counts import TTFT_EDGES_S, PodCounts, Tally
+from simulator.errors import NotModelledError
 from simulator.fluid import STEP_S, Floats, Flow, Pace, flow, pace_of
 from simulator.latency import limits_of, share_inside, ttft_share_under
-
-MIX_S = 600
-"""Token mixes change at whole multiples of this only, seconds."""
+from simulator.traces import TRACE_STEP_S
 
 _LEFT_OVER = 0.5
 """Part of a request that is an artefact of the fluid: less than this is nobody's request."""
@@ -35,7 +34,7 @@ class Demand(Protocol):
         ...
 
     def mixes(self, at_s: int) -> Sequence[Mix]:
-        """Return each workload's token mix at a time."""
+        """Return each workload's token mix at a time; it changes at multiples of `TRACE_STEP_S` only."""
         ...
 
 
@@ -110,12 +109,14 @@ class Engines:
         return self._pace
 
     def start(self, pod: str, workload: WorkloadKey, shape: Shape) -> None:
-        """Add the engine of a pod, empty and not ready."""
+        """Add the engine of a pod, empty and not ready; `NotModelledError` if the shape has no KV room."""
         row = self._rows[workload]
         law, room = (
             self._laws.law(self.workloads[row], shape),
             self._laws.kv_tokens(self.workloads[row], shape),
         )
+        if room <= 0:
+            raise NotModelledError(f"an engine that crashes because {workload} does not fit on {shape}")
         self.counts = self.counts.with_one_more()
         self._arrange((*self._engines, _Engine(pod, row, law, room)))
 
@@ -167,7 +168,7 @@ class Engines:
             if mixes != self._mixes:
                 self._mixes = mixes
                 self._arrange(self._engines)
-            seconds = min(left, MIX_S - self._now_s % MIX_S)
+            seconds = min(left, TRACE_STEP_S - self._now_s % TRACE_STEP_S)
             self._serve(self._demand.seconds(self._now_s, seconds))
             self._now_s += seconds
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fleet.demand import Mix
 from fleet.workload import WorkloadKey
-from simulator.traces import STEP_S, Floats
+from simulator.traces import TRACE_STEP_S, Floats
 from simulator.traffic import DAY_S, MINUTE_S, Tenant, minute_arrivals, second_arrivals
 
 EPOCH_S = 1_767_225_600
@@ -60,12 +60,12 @@ class OfferedTraffic:
     def tokens(self, key: WorkloadKey, start_s: int, end_s: int) -> tuple[Floats, Floats]:
         """Return mean prompt and output tokens of a request in each whole minute of [start_s, end_s)."""
         tenant = self.tenants[self._row[key]]
-        steps = (np.arange(start_s, end_s, MINUTE_S) - EPOCH_S) // STEP_S
+        steps = (np.arange(start_s, end_s, MINUTE_S) - EPOCH_S) // TRACE_STEP_S
         return tenant.prompt_tokens[steps], tenant.output_tokens[steps]
 
     def mixes(self, at_s: int) -> tuple[Mix, ...]:
-        """Return each tenant's token mix at a time; it changes at most every `STEP_S`."""
-        step = (at_s - EPOCH_S) // STEP_S
+        """Return each tenant's token mix at a time; it changes at most every `TRACE_STEP_S`."""
+        step = (at_s - EPOCH_S) // TRACE_STEP_S
         return tuple(
             Mix(float(tenant.prompt_tokens[step]), float(tenant.output_tokens[step]))
             for tenant in self.tenants

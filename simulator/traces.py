@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-STEP_S = 600
+TRACE_STEP_S = 600
 """Length of a step of the data, seconds."""
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ _FILE = "servegen_8_tenants.csv.gz"
 
 @dataclass(frozen=True, slots=True)
 class ClientTrace:
-    """One client's traffic in consecutive steps of `STEP_S`, gaps filled.
+    """One client's traffic in consecutive steps of `TRACE_STEP_S`, gaps filled.
 
     Attributes:
         client: Service and client, as the data names it.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fleet.workload import Workload
-from simulator.traces import STEP_S, Floats
+from simulator.traces import TRACE_STEP_S, Floats
 
 DAY_S = 86_400
 MINUTE_S = 60
@@ -51,7 +51,7 @@ class Tenant:
     @property
     def days(self) -> int:
         """Number of whole days that the traffic lasts."""
-        return len(self.requests_per_s) * STEP_S // DAY_S
+        return len(self.requests_per_s) * TRACE_STEP_S // DAY_S
 
 
 def continuous(step_means: Floats) -> tuple[Floats, Floats]:
@@ -64,11 +64,11 @@ def continuous(step_means: Floats) -> tuple[Floats, Floats]:
     n = len(step_means)
     edge = np.minimum((step_means[:-1] + step_means[1:]) / 2, 2 * np.minimum(step_means[:-1], step_means[1:]))
     edges = np.concatenate((step_means[:1], edge, step_means[-1:]))
-    level = (step_means * STEP_S - _RAMP_S * (edges[:-1] + edges[1:]) / 2) / (STEP_S - _RAMP_S)
-    start = np.arange(n) * float(STEP_S)
-    times = np.column_stack((start, start + _RAMP_S, start + STEP_S - _RAMP_S)).ravel()
+    level = (step_means * TRACE_STEP_S - _RAMP_S * (edges[:-1] + edges[1:]) / 2) / (TRACE_STEP_S - _RAMP_S)
+    start = np.arange(n) * float(TRACE_STEP_S)
+    times = np.column_stack((start, start + _RAMP_S, start + TRACE_STEP_S - _RAMP_S)).ravel()
     values = np.column_stack((edges[:-1], level, level)).ravel()
-    return np.append(times, n * float(STEP_S)), np.append(values, edges[-1])
+    return np.append(times, n * float(TRACE_STEP_S)), np.append(values, edges[-1])
 
 
 def mean_per_s(tenant: Tenant, day: int, step_s: int) -> Floats:
@@ -110,9 +110,9 @@ def _minute_process(tenant: Tenant, day: int, seed: int) -> Floats:
 
 
 def _variance_per_request(tenant: Tenant, day: int, step_s: int) -> Floats:
-    first = day * DAY_S // STEP_S
-    steps = tenant.interarrival_cv[first : first + DAY_S // STEP_S] ** 2
-    return np.repeat(steps, STEP_S // step_s)
+    first = day * DAY_S // TRACE_STEP_S
+    steps = tenant.interarrival_cv[first : first + DAY_S // TRACE_STEP_S] ** 2
+    return np.repeat(steps, TRACE_STEP_S // step_s)
 
 
 def _whole(process: Floats) -> NDArray[np.int64]:

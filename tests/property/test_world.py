@@ -16,7 +16,7 @@ from simulator.api import CLAIM, DEPLOYMENT, POD
 from simulator.fluid import flow, pace_of
 from simulator.series import SERIES, readings
 from simulator.tenants import shipped_tenants
-from simulator.traces import STEP_S
+from simulator.traces import TRACE_STEP_S
 from simulator.traffic import mean_per_s
 from simulator.world import World, WorldSpec
 from tests.builders.engines import LAW, MIX, WHOLE, Laws, constant, engines, tenant, workload
@@ -124,7 +124,7 @@ def test_little_s_law_holds_in_a_steady_state(alpha_ms, beta, load, seed):
 def test_ten_minutes_keep_their_total(rates, step_s):
     padded = [*rates, *[0.0] * (144 - len(rates))]
     means = mean_per_s(tenant(padded), 0, step_s).reshape(144, -1)
-    assert np.allclose(np.array(padded) * STEP_S, means.sum(axis=1) * step_s, rtol=1e-9, atol=1e-6)
+    assert np.allclose(np.array(padded) * TRACE_STEP_S, means.sum(axis=1) * step_s, rtol=1e-9, atol=1e-6)
     assert means.min() >= -1e-9
 
 

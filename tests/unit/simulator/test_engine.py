@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from fleet.demand import Mix
+from fleet.shape import Shape
 from fleet.workload import LatencyTarget, Slo
+from simulator.errors import NotModelledError
 from tests.builders.engines import LAW, MIX, WHOLE, Laws, constant, engines, workload
 
 FULL_PER_S = float(engines(constant(1, 1)).pace.full_per_s[0])
@@ -163,6 +165,12 @@ def test_a_new_mix_changes_the_pace():
     before = made.pace.first_token_s[0]
     made.advance(601)
     assert made.pace.first_token_s[0] > 3 * before
+
+
+def test_an_engine_that_does_not_fit_is_not_imitated():
+    made = engines(constant(1, 10), workloads=[workload(model="qwen2.5-14b-bf16")])
+    with pytest.raises(NotModelledError, match="shop/a does not fit on h100-80gb:1g.10gb"):
+        made.start("a-1", workload().key, Shape("h100-80gb", "1g.10gb"))
 
 
 def test_a_pod_that_is_not_here_can_be_told_anything():

@@ -6,7 +6,7 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from simulator.traces import STEP_S, shipped_traces
+from simulator.traces import TRACE_STEP_S, shipped_traces
 
 GAPS = ((522, 534), (792, 798), (846, 852), (1110, 1128), (1386, 1398), (1410, 1434))
 
@@ -17,7 +17,7 @@ def traces():
 
 
 def test_eight_clients_for_eleven_days(traces):
-    assert [11 * 86400] * 8 == [len(trace.requests_per_s) * STEP_S for trace in traces.values()]
+    assert [11 * 86400] * 8 == [len(trace.requests_per_s) * TRACE_STEP_S for trace in traces.values()]
 
 
 def test_collection_gaps_are_listed_where_the_service_has_them_and_nowhere_else(traces):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from simulator.traces import STEP_S
+from simulator.traces import TRACE_STEP_S
 from simulator.traffic import DAY_S, continuous, mean_per_s, minute_arrivals, second_arrivals
 from tests.builders.engines import tenant
 
-STEPS = DAY_S // STEP_S
+STEPS = DAY_S // TRACE_STEP_S
 RNG = np.random.default_rng(5)
 JUMPY = RNG.choice([0.0, 0.3, 5.0, 80.0], STEPS)
 SMOOTH = 5 + 4 * np.sin(np.arange(STEPS) / 20)
