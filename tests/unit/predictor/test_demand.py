@@ -213,6 +213,7 @@ def test_last_words_of_a_pod_that_is_gone_do_not_count():
 
 def test_mix_of_the_last_minute():
     assert Mix(100, 10) == reading({"a": pod()}, last_mix=Mix(1, 1)).mix
+    assert Mix(6000 / MIX_REQUESTS, 600 / MIX_REQUESTS) == reading({"a": pod(completions=MIX_REQUESTS)}).mix
 
 
 @pytest.mark.parametrize("few", [pod(completions=MIX_REQUESTS - 1), pod(completions=TOO_FEW)])

@@ -126,6 +126,15 @@ def test_pods_come_and_go(pods, expected):
     np.testing.assert_array_equal(expected, buckets(built, Signal.COMPLETIONS, 4))
 
 
+def test_a_pod_that_comes_back_later_changes_no_bucket_that_has_closed():
+    """Whether a silent pod is gone or will be back is the future."""
+    steady = ("a", DONE, {}, minutes([0, 60, 120, 180]))
+    silent = ("b", DONE, {}, minutes([0, 60]))
+    back = ("b", DONE, {}, [*minutes([0, 60]), (600, 500)])
+    np.testing.assert_array_equal([120, 60, 60], buckets(store(steady, silent), Signal.COMPLETIONS, 3))
+    np.testing.assert_array_equal([120, 60, 60], buckets(store(steady, back), Signal.COMPLETIONS, 3))
+
+
 def test_a_pod_that_is_gone_is_absent_now_and_keeps_its_past():
     built = store(("gone", WAITING, {}, minutes([0, 1])), ("here", WAITING, {}, minutes([0] * 8)))
     assert {"gone", "here"} == built.now([Signal.WAITING], 360).keys()
