@@ -108,9 +108,10 @@ def _futures(
 
     After the replicas have gone, and then with the first one that is on its way. Those of one write go
     in one sync of the ReplicaSet controller: what stands for the moment in between is no state that
-    demand is served at, and where some of a shape stay the end is the least. The controller ends pods first that are bound to no node (kubernetes pkg/controller/controller_utils.go,
-    ActivePodsWithRanks); such have no device yet. Of the others it may take any: it does not know of our
-    evidence, so the worst case is that it takes ready ones.
+    demand is served at, and where some of a shape stay the end is the least. The controller ends pods
+    first that are bound to no node (kubernetes pkg/controller/controller_utils.go, ActivePodsWithRanks);
+    such have no device yet. Of the others it may take any: it does not know of our evidence, so the worst
+    case is that it takes ready ones.
     """
     now, ready = standing.ready, _ready(variant)
     live = [replica for replica in variant.replicas if not replica.is_leaving]
