@@ -66,28 +66,27 @@ class EmbeddedMetrics:
     def remember(self, workload: WorkloadKey, past: Past) -> None:
         """Fill in minutes before the first scrape, as one pod that is gone now."""
         ends = past.start_s + np.arange(len(past.requests) + 1.0) * MINUTE_S
-        cumulative = {
-            "vllm:prompt_tokens_total": past.requests * past.prompt_tokens,
-            "vllm:generation_tokens_total": past.requests * past.output_tokens,
-            "vllm:request_success_total": past.requests,
-            f"{TTFT}_sum": past.requests * past.ttft_s,
-            f"{TTFT}_count": past.requests,
+        counted = {
+            "vllm:prompt_tokens_total": np.floor(np.cumsum(past.requests * past.prompt_tokens)),
+            "vllm:generation_tokens_total": np.floor(np.cumsum(past.requests * past.output_tokens)),
+            "vllm:request_success_total": np.cumsum(past.requests),
+            f"{TTFT}_sum": np.cumsum(past.requests * past.ttft_s),
+            f"{TTFT}_count": np.cumsum(past.requests),
         }
         gauges = {
             "vllm:num_requests_running": np.rint(past.running),
             "vllm:num_requests_waiting": np.zeros_like(past.running),
             "vllm:kv_cache_usage_perc": np.minimum(past.kv_use, 1.0),
         }
-        pod, store = f"{workload.name}-before", self._stores[workload]
-        for name, increases in cumulative.items():
-            grown = np.cumsum(increases)
-            store.extend(
-                SeriesKey(pod, name),
-                ends,
-                np.concatenate(([0.0], grown if name == f"{TTFT}_sum" else np.floor(grown))),
-            )
+        pod = f"{workload.name}-before"
+        for name, grown in counted.items():
+            self.take(workload, SeriesKey(pod, name), ends, np.concatenate(([0.0], grown)))
         for name, values in gauges.items():
-            store.extend(SeriesKey(pod, name), ends[1:], values)
+            self.take(workload, SeriesKey(pod, name), ends[1:], values)
+
+    def take(self, workload: WorkloadKey, series: SeriesKey, times_s: Floats, values: Floats) -> None:
+        """Take in readings of one series that somebody else scraped; their times rise."""
+        self._stores[workload].extend(series, times_s, values)
 
     def samples(
         self, signals: Sequence[Signal], workloads: Sequence[WorkloadKey], start_s: int, end_s: int

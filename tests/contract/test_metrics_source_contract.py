@@ -12,7 +12,12 @@ import pytest
 
 from fleet.sample import Unknown, Value
 from fleet.signal import Signal
+from fleet.workload import Slo, Workload
+from predictor.readings import SeriesKey
 from predictor.sources.file import FileSource
+from simulator.engine import Engines
+from simulator.metrics import EmbeddedMetrics
+from tests.builders.engines import Laws, Offered
 from tests.builders.scrapes import LLAMA, QWEN, Scraped, minutes
 
 NAN = math.nan
@@ -38,7 +43,21 @@ def file_source(tmp_path):
     return build
 
 
-@pytest.fixture(params=[file_source], ids=lambda builder: builder.__name__)
+def embedded_metrics(tmp_path):
+    workloads = [Workload(key, "qwen2.5-7b-bf16", Slo()) for key in (LLAMA, QWEN)]
+
+    def build(*scraped):
+        source = EmbeddedMetrics(Engines(workloads, Offered(np.zeros((1, 2))), Laws(), 0))
+        for series in scraped:
+            key = SeriesKey(series.pod, series.series, tuple(sorted(series.labels.items())))
+            times_s, values = np.array(series.readings, dtype=np.float64).T
+            source.take({"llama": LLAMA, "qwen": QWEN}[series.model], key, times_s, values)
+        return source
+
+    return build
+
+
+@pytest.fixture(params=[file_source, embedded_metrics], ids=lambda builder: builder.__name__)
 def build(request, tmp_path):
     """A source under the contract, made from scripted series; qwen is idle unless scripted."""
     builder = request.param(tmp_path)

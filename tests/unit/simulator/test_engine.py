@@ -169,7 +169,7 @@ def test_a_new_mix_changes_the_pace():
 
 def test_an_engine_that_does_not_fit_is_not_imitated():
     made = engines(constant(1, 10), workloads=[workload(model="qwen2.5-14b-bf16")])
-    with pytest.raises(NotModelledError, match="shop/a does not fit on h100-80gb:1g.10gb"):
+    with pytest.raises(NotModelledError, match=r"shop/a does not fit on h100-80gb:1g\.10gb"):
         made.start("a-1", workload().key, Shape("h100-80gb", "1g.10gb"))
 
 

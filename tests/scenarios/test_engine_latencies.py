@@ -1,0 +1,77 @@
+"""The fluid engine against an iteration-level simulation of the same law: rate, means and tails."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from capacity.law import Law
+from fleet.demand import Mix
+from simulator.fluid import flow, pace_of
+from simulator.latency import itl_share_under, ttft_share_under
+
+TABLE = yaml.safe_load(Path(__file__).with_name("engine-latencies.yaml").read_text(encoding="utf-8"))
+MIX = Mix(**TABLE["mix"])
+ROOM = TABLE["places"] * (MIX.prompt_tokens + MIX.output_tokens / 2)
+LOADS = [pytest.param(row, id=str(row["load"])) for row in TABLE["loads"]]
+HOUR_S = 3600
+
+
+@pytest.fixture(scope="module")
+def pace():
+    return pace_of([(Law(**TABLE["law"]), ROOM, MIX)])
+
+
+def steady(pace, load):
+    """Return mean residents and wait (s) over an hour of random arrivals."""
+    rate = load * TABLE["full_per_s"]
+    arriving = np.random.default_rng(1).poisson(rate, (HOUR_S, 1)).astype(float)
+    after = flow(np.zeros(1), np.zeros(1), arriving, pace)
+    return float(after.running[300:].mean()), float(after.queued[300:].mean()) / rate
+
+
+def test_a_full_batch_holds_the_simulated_rate(pace):
+    assert TABLE["places"] == pace.places[0]
+    assert pytest.approx(TABLE["full_per_s"], rel=0.02) == pace.full_per_s[0]
+
+
+@pytest.mark.parametrize("row", LOADS)
+def test_mean_itl_is_within_7_percent(pace, row):
+    resident, _ = steady(pace, row["load"])
+    itl_ms = 1000 * (pace.itl_s[0] + pace.itl_s_per_request[0] * resident)
+    assert pytest.approx(row["itl_mean_ms"], rel=0.07) == itl_ms
+
+
+@pytest.mark.parametrize("row", LOADS)
+def test_mean_ttft_is_within_30_percent(pace, row):
+    resident, wait_s = steady(pace, row["load"])
+    ttft_ms = 1000 * (wait_s + pace.first_token_s[0] + pace.first_token_s_per_request[0] * resident)
+    assert pytest.approx(row["ttft_mean_ms"], rel=0.30) == ttft_ms
+
+
+def attainment(pace, row, percentile):
+    """Return the share of requests that the engine gives within a simulated percentile."""
+    resident, wait_s = steady(pace, row["load"])
+    limit_s = row[percentile] / 1000
+    if percentile.startswith("itl"):
+        return float(itl_share_under(limit_s, pace.itl_s[0] + pace.itl_s_per_request[0] * resident))
+    first_token_s = pace.first_token_s[0] + pace.first_token_s_per_request[0] * resident
+    return float(ttft_share_under(limit_s, wait_s, first_token_s))
+
+
+PERCENTILES = [("ttft_p95_ms", 0.95), ("ttft_p99_ms", 0.99), ("itl_p95_ms", 0.95)]
+
+
+@pytest.mark.parametrize(("percentile", "share"), PERCENTILES)
+def test_attainment_is_that_of_the_simulation_at_the_load_that_replicas_are_sized_for(
+    pace, percentile, share
+):
+    assert pytest.approx(share, abs=0.01) == attainment(pace, TABLE["loads"][-1], percentile)
+
+
+@pytest.mark.parametrize("row", LOADS)
+@pytest.mark.parametrize(("percentile", "share"), PERCENTILES)
+def test_the_engine_is_never_kinder_than_the_simulation(pace, row, percentile, share):
+    """Below that load it is harder: its spread is that of the busy engine."""
+    assert share - 0.16 < attainment(pace, row, percentile) < share + 0.01
