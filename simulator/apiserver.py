@@ -18,10 +18,11 @@ from simulator.api import Json, Kind
 _TIMEOUTS_S = (5.0, 120.0)
 _MOVED_ON = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE)
 _NO_ANSWER = 0
+_PATCH_TYPE = "application/merge-patch+json"
 
 
 class ApiServer:
-    """An API server, asked by path; threads may share it.
+    """An API server, asked by path; threads may share it. A PATCH is a merge patch.
 
     Every call raises `ConflictError` (404, 409, 410), `RefusedError` (other 4xx) or `UnavailableError`
     (429, 5xx, no answer), in the server's own words.
@@ -56,7 +57,7 @@ class ApiServer:
             method,
             path,
             query_params=list((query or {}).items()),
-            header_params={"Content-Type": "application/json"},
+            header_params={"Content-Type": _PATCH_TYPE if method == "PATCH" else "application/json"},
             auth_settings=["BearerToken"],
         )
         try:

@@ -13,7 +13,7 @@ from urllib3 import HTTPResponse
 from urllib3.exceptions import HTTPError
 
 from actuator.manifest import version_of
-from fleet.errors import ConflictError, RefusedError, UnavailableError
+from fleet.errors import ConflictError, UnavailableError
 from simulator.api import Change, Event, Json, Kind
 from simulator.apiserver import ApiServer, address, error_of
 from simulator.clock import Clock
@@ -65,7 +65,7 @@ class Reflector:
                 self._follow(self._list())
             except (ConflictError, UnavailableError, HTTPError):
                 self._is_closed.wait(RETRY_S)
-            except RefusedError as error:
+            except Exception as error:  # noqa: BLE001  raised where it will be noticed
                 self._clock.after(0, partial(_raise, error))
                 return
 
@@ -96,7 +96,7 @@ class Reflector:
                 event = json.loads(line)
                 if event["type"] == "ERROR":
                     raise error_of(event["object"])
-                if event["type"] in Change:
+                if event["type"] != "BOOKMARK":
                     self._tell(Change(event["type"]), event["object"])
 
     def _tell(self, change: Change, body: Json) -> None:
