@@ -155,6 +155,19 @@ def test_windows_with_a_hole_teach_nothing(maker):
     assert [pytest.approx(1.0)] * 30 == list(maker(KEY).fit(series(work)).peaks().peaks.values())
 
 
+def test_a_rise_from_an_unknown_minute_teaches_nothing():
+    """Two minutes after each origin are known; only the minute that the rise would start from is not."""
+    work = daily_work(1)
+    work[STRIDE - 1 :: STRIDE] = math.nan
+    assert Residual(KEY).fit(series(work)).row(WINDOWS_S.index(120)) is None
+
+
+def test_a_rise_from_a_cut_off_minute_is_no_exact_error():
+    is_censored = np.zeros(DAY, bool)
+    is_censored[STRIDE - 1 :: STRIDE] = True
+    assert Residual(KEY).fit(series(daily_work(1), is_censored)).row(WINDOWS_S.index(120)) is None
+
+
 @pytest.mark.parametrize("maker", [Residual, Hold])
 def test_cut_off_demand_does_not_calm_a_forecast(maker):
     """An hours-long queue makes measured demand flat; forecasts must stay as wide as before it."""
