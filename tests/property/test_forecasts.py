@@ -116,6 +116,16 @@ def test_expired_scores_leave_no_trace(scores, before):
     assert sorted(scores[before:]) == recent.ordered()
 
 
+@pytest.mark.parametrize("maker", [Residual, Ladder])
+def test_forecasts_that_are_too_old_to_be_scored_are_not_missed(maker):
+    work = daily_work(6.5, seed=4)
+    fitted = maker(KEY).fit(series(work))
+    updated = maker(KEY).fit(series(work[:DAY]))
+    for value in work[DAY:].tolist():
+        updated.update(value)
+    assert updated.peaks() == fitted.peaks()
+
+
 @FORECASTERS
 def test_scaling_the_work_scales_the_forecast(maker):
     work = daily_work(1.5)

@@ -78,15 +78,6 @@ def test_errors_older_than_five_days_are_forgotten():
     assert pytest.approx(1.0) == forgotten.peak(300, 0.99)
 
 
-def test_forecasts_that_are_too_old_to_be_scored_are_not_missed():
-    work = daily_work(6.5, seed=4)
-    fitted = Residual(KEY).fit(series(work))
-    updated = Residual(KEY).fit(series(work[:DAY]))
-    for value in work[DAY:].tolist():
-        updated.update(value)
-    assert updated.peaks() == fitted.peaks()
-
-
 def test_daily_goes_by_the_same_window_on_the_days_before():
     work = np.zeros(4 * DAY)
     for day, height in enumerate((4.0, 9.0, 16.0)):
