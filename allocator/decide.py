@@ -54,7 +54,8 @@ class Decision:
         goal: What should be asked for.
         short: Work of need-up that stays uncarried, 0 if none.
         because: Reasons, most important first.
-        without_forecast: Goal of the same rule had there been no forecast.
+        without_forecast: Goal of the same rule had there been no forecast; `additions` asks only where
+            something is added, since without a forecast never more is.
     """
 
     workload: WorkloadKey
@@ -90,8 +91,10 @@ def _decide(question: Question, *, may_move: bool) -> tuple[Decision, ...]:
         if standing is None:
             continue
         need = question.needs[workload.key, 0]
-        blind = _one(question, workload, standing, need.without_forecast(), room, may_move=may_move)
         seen = _one(question, workload, standing, need, room, may_move=may_move)
+        blind = seen
+        if may_move or seen.because:
+            blind = _one(question, workload, standing, need.without_forecast(), room, may_move=may_move)
         room = seen.room if workload.mode.may_add else room  # advice takes no room away from those that act
         decisions.append(
             Decision(workload.key, need, standing.wanted, seen.goal, seen.short, seen.because, blind.goal)

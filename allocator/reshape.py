@@ -51,25 +51,34 @@ def reshape(
     beside them, and no state on the way may carry less than need-keep. Between goals that save the
     same, the one that carries more is taken.
     """
-    start = standing.wanted
+    start, price = standing.wanted, offers.price(standing.wanted)
     best, best_saved = Reshape(start, room, ()), WORTHWHILE_GPU
     first_refusal: tuple[str, ...] = ()
+    not_now = _not_now(standing, need, timing, at_s)
     for goal in _goals(workload, need, offers):
-        refusal = _refusal(standing, need, goal, offers, timing, at_s)
+        shares = price - offers.price(goal)
+        devices = leaving(standing, goal)
+        if _saved(shares, len({device.gpu for device in devices})) < best_saved:
+            continue
+        refusal = not_now or _refusal(standing, start, need, goal, offers, timing, at_s)
         moved = room.beside(start, goal) if refusal is None else None
         if moved is None:
-            if offers.price(start) - offers.price(goal) >= WORTHWHILE_GPU:
+            if shares >= WORTHWHILE_GPU:
                 first_refusal = first_refusal or (refusal or f"no room to build {goal} beside {start}",)
             continue
-        shares = offers.price(start) - offers.price(goal)
-        cards = room.cards_without(()) - moved.cards_without(leaving(standing, goal))
-        saved = ON_PAPER * shares + (1 - ON_PAPER) * cards
+        cards = room.cards_without(()) - moved.cards_without(devices)
+        saved = _saved(shares, cards)
         if saved > best_saved + ROUNDING or (saved >= best_saved and best.goal == start):
             why = (
-                f"{start} to {goal} frees {shares:.2f} GPU in shares, {cards} cards, carries {need.keep:.2f}"
+                f"{start} to {goal} frees {shares:.2f} GPU in shares, {cards} cards; carries {need.keep:.2f}"
             )
             best, best_saved = Reshape(goal, moved, (why,)), saved
     return best if best.because else Reshape(start, room, first_refusal)
+
+
+def _saved(shares: float, cards: int) -> float:
+    """Return what a move is worth in cards: half of its shares at once, the rest as it empties cards."""
+    return ON_PAPER * shares + (1 - ON_PAPER) * cards
 
 
 def leaving(standing: Standing, goal: Configuration) -> list[Device]:
@@ -93,15 +102,25 @@ def _goals(workload: Workload, need: Need, offers: Offers) -> Iterator[Configura
     yield from sorted(goals, key=lambda goal: (offers.price(goal), -offers.carried(goal), str(goal)))
 
 
-def _refusal(
-    standing: Standing, need: Need, goal: Configuration, offers: Offers, timing: Timing, at_s: float
-) -> str | None:
-    """Return why this goal may not be aimed at now, `None` if it may."""
+def _not_now(standing: Standing, need: Need, timing: Timing, at_s: float) -> str | None:
+    """Return why nothing may be moved now, whatever the goal; `None` if something may."""
     if need.distrust:
         return f"nothing is removed: {need.distrust[0]}"
-    start = standing.wanted
     if standing.changed_at_s is not None and at_s - standing.changed_at_s < timing.dwell_s:
         return f"changed {at_s - standing.changed_at_s:.0f} s ago, stays for {timing.dwell_s:.0f} s"
+    return None
+
+
+def _refusal(
+    standing: Standing,
+    start: Configuration,
+    need: Need,
+    goal: Configuration,
+    offers: Offers,
+    timing: Timing,
+    at_s: float,
+) -> str | None:
+    """Return why this goal may not be aimed at now, `None` if it may."""
     reshaped_at_s = standing.reshaped_at_s if set(goal) != set(start) else None
     if reshaped_at_s is not None and at_s - reshaped_at_s < timing.shape_dwell_s:
         return f"reshaped {at_s - reshaped_at_s:.0f} s ago, keeps its shapes for {timing.shape_dwell_s:.0f} s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from fleet.boards import Board
 from fleet.devices import Device, Pool
@@ -71,7 +72,7 @@ class Variant:
     replicas: tuple[Replica, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Standing:
     """How a workload stands in the cluster.
 
@@ -94,7 +95,7 @@ class Standing:
         """Return the Deployment whose replicas have this shape."""
         return next((v for v in self.variants if v.shape == shape), None)
 
-    @property
+    @cached_property
     def wanted(self) -> Configuration:
         """What was asked for, ready or not."""
         counts: Counter[Shape] = Counter()
@@ -102,7 +103,7 @@ class Standing:
             counts[variant.shape] += variant.wanted
         return Configuration(counts)
 
-    @property
+    @cached_property
     def ready(self) -> Configuration:
         """What serves now."""
         counts: Counter[Shape] = Counter()

@@ -47,7 +47,8 @@ class StatusServer:
         def app(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
             path = environ.get("PATH_INFO", "/")
             if path == "/metrics":
-                return metrics(environ, start_response)
+                answer: Iterable[bytes] = metrics(environ, start_response)
+                return answer
             if path in probes:
                 good = probes[path]()
                 start_response(

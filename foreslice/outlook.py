@@ -16,9 +16,8 @@ from capacity.estimate import CapacityModel
 from fleet.boards import Board
 from fleet.demand import Mix, PeakForecast
 from fleet.errors import RefusedError
-from fleet.signal import Signal
 from fleet.workload import Workload, WorkloadKey
-from predictor.demand import demand_history
+from predictor.demand import HISTORY_SIGNALS, demand_history
 from predictor.ports import (
     BUCKET_S,
     DemandHistory,
@@ -29,9 +28,11 @@ from predictor.ports import (
     WorkSeries,
 )
 
-SIGNALS = tuple(Signal)
 DAY_BUCKETS = 86400 // BUCKET_S
 HOUR_BUCKETS = 3600 // BUCKET_S
+MIX_MOVES = 0.05
+"""A mix within 5 % of the last one is the same: far below what is known of a capacity."""
+
 DEFAULT_MIX = Mix(1024.0, 256.0)
 """Tokens of a request assumed until a first one has been seen."""
 
@@ -95,6 +96,7 @@ class Observatory:
         self._tails: dict[WorkloadKey, SignalBuckets] = {}
         self._days: dict[WorkloadKey, DemandHistory] = {}
         self._works: dict[WorkloadKey, Floats] = {}
+        self._offers: dict[WorkloadKey, tuple[tuple[Mix, Mix], Offers]] = {}
         self._end_s: int | None = None
 
     def refresh(self, now_s: float) -> Mapping[WorkloadKey, Outlook]:
@@ -106,7 +108,7 @@ class Observatory:
         end_s = int(now_s // BUCKET_S) * BUCKET_S
         start_s = end_s - int(self._history_s // BUCKET_S) * BUCKET_S if self._end_s is None else self._end_s
         keys = [workload.key for workload in self._workloads]
-        read = self._metrics.samples(SIGNALS, keys, start_s, end_s) if end_s > start_s else {}
+        read = self._metrics.samples(HISTORY_SIGNALS, keys, start_s, end_s) if end_s > start_s else {}
         for workload in self._workloads:
             if workload.key in read:
                 self._learn(workload, self._demand(read[workload.key]))
@@ -160,8 +162,16 @@ class Observatory:
             no_forecast_because=because,
             recent_work=work[-HOUR_BUCKETS:],
             mix=mixes[0],
-            offers=offers_for(workload, self._boards, self._capacity, mixes),
+            offers=self._offers_at(workload, mixes),
         )
+
+    def _offers_at(self, workload: Workload, mixes: tuple[Mix, Mix]) -> Offers:
+        """Return what shapes carry at these mixes; reckoned anew only once a mix has really moved."""
+        held = self._offers.get(workload.key)
+        if held is None or any(_moved(was, now) for was, now in zip(held[0], mixes, strict=True)):
+            held = mixes, offers_for(workload, self._boards, self._capacity, mixes)
+            self._offers[workload.key] = held
+        return held[1]
 
 
 def _mixes(day: DemandHistory, work: Floats) -> tuple[Mix, Mix]:
@@ -171,6 +181,11 @@ def _mixes(day: DemandHistory, work: Floats) -> tuple[Mix, Mix]:
         return hour, hour
     peak = int(np.nanargmax(work))
     return hour, _mean_mix(day, slice(peak, peak + 1)) or hour
+
+
+def _moved(was: Mix, now: Mix) -> bool:
+    pairs = ((was.prompt_tokens, now.prompt_tokens), (was.output_tokens, now.output_tokens))
+    return any(abs(new - old) > MIX_MOVES * old for old, new in pairs)
 
 
 def _mean_mix(day: DemandHistory, part: slice) -> Mix | None:

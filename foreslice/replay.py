@@ -6,13 +6,12 @@ out is used from the next tick on, which stands for the time that they take.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
-
 from numpy.typing import NDArray
 
 from actuator.outcome import Outcome
@@ -20,6 +19,7 @@ from allocator.need import Timing
 from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
 from fleet.change import Verb
+from fleet.cluster import Gpu
 from fleet.workload import Mode, Workload, WorkloadKey
 from foreslice.compose import Surroundings, make_loop
 from foreslice.tick import Loop, Tick
@@ -31,8 +31,6 @@ from simulator.rivals import OraclePeaks
 from simulator.tenants import shipped_tenants
 from simulator.traffic import DAY_S, MINUTE_S
 from simulator.world import World, WorldSpec
-
-Layouts = NDArray[np.int8]
 
 BUCKET_LAG_S = 20
 """Forecasts wait this long for a minute's last scrape."""
@@ -70,7 +68,7 @@ class Day:
     seed: int
     index: int = 10
     length_s: int = 86400
-    timing: Timing = Timing()
+    timing: Timing = field(default_factory=Timing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +101,29 @@ class StepTaken:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """Memory slices of one card in a workload's hands for a while.
+
+    Attributes:
+        workload: Whose.
+        profile: MIG profile, `None` for a whole card.
+        card: Which card, counted in published order.
+        first_slice: Lowest memory slice held.
+        slices: Number of memory slices held.
+        from_s: Since when, seconds since the epoch, not before the day.
+        until_s: Until when, not after the day.
+    """
+
+    workload: WorkloadKey
+    profile: str | None
+    card: int
+    first_slice: int
+    slices: int
+    from_s: float
+    until_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Replayed:
     """What came of a day under one policy.
 
@@ -114,7 +135,8 @@ class Replayed:
         work: Offered work by workload and minute.
         capacity: Ready capacity by workload and minute, lower bound; empty for a policy without a loop.
         peaks: Forecasts by workload; likewise.
-        layout: By minute, card and memory slice: 0 = free, n = the n-th workload of `work`.
+        cards: Number of cards in the fleet.
+        held: What was held of them, in order of time.
         steps: What was written, in order.
         rungs: Forecaster in use at the end, by workload.
     """
@@ -126,7 +148,8 @@ class Replayed:
     work: Mapping[WorkloadKey, Floats]
     capacity: Mapping[WorkloadKey, Floats]
     peaks: Mapping[WorkloadKey, Peaks]
-    layout: Layouts
+    cards: int
+    held: tuple[Held, ...]
     steps: tuple[StepTaken, ...]
     rungs: Mapping[WorkloadKey, str]
 
@@ -236,8 +259,8 @@ class _Recorder:
         world = self._world
         minutes_s = np.arange(world.start_s, end_s, MINUTE_S, dtype=np.float64)
         n = len(minutes_s)
-        cards = world.cluster.view(self._keys).gpus
-        layout = layouts(world.journal, cards, self._keys, world.start_s, end_s)
+        gpus = world.cluster.view(self._keys).gpus
+        layout = layouts(world.journal, gpus, self._keys, world.start_s, end_s)
         return Replayed(
             policy=self._policy,
             summary=world.summary(end_s),
@@ -246,7 +269,8 @@ class _Recorder:
             work={key: _minutes_of(world.truth(key), world.start_s, n) for key in self._keys},
             capacity={key: np.array(ready[:n]) for key, ready in self._capacity.items() if ready},
             peaks={key: _peaks_of(made) for key, made in self._peaks.items() if made},
-            layout=layout,
+            cards=len(gpus),
+            held=tuple(_held(world, gpus, end_s)),
             steps=tuple(self._steps),
             rungs=self._rungs,
         )
@@ -261,3 +285,19 @@ def _peaks_of(made: Mapping[float, tuple[float, float]]) -> Peaks:
     lows, highs = np.array(list(made.values())).T
     return Peaks(np.array(list(made)), DRAWN_WINDOW_S, lows, highs)
 
+
+def _held(world: World, gpus: Sequence[Gpu], end_s: int) -> Iterator[Held]:
+    cards = {gpu.uuid: index for index, gpu in enumerate(gpus)}
+    for holding in world.journal.holdings:
+        from_s, until_s = max(holding.from_s, world.start_s), min(holding.until_s, end_s)
+        if from_s < until_s:
+            slices = holding.device.memory_slices
+            yield Held(
+                workload=holding.workload,
+                profile=holding.device.profile,
+                card=cards[holding.device.gpu],
+                first_slice=min(slices),
+                slices=len(slices),
+                from_s=from_s,
+                until_s=until_s,
+            )

@@ -19,13 +19,12 @@ from apscheduler.triggers.interval import IntervalTrigger
 from fleet.errors import InputError
 from foreslice import show
 from foreslice.clock import WallClock
-from foreslice.compose import Surroundings, loop_of, surroundings_of
+from foreslice.compose import loop_of, surroundings_of
 from foreslice.http import StatusServer
 from foreslice.settings.check import usable
 from foreslice.settings.load import workloads_of
-from foreslice.settings.schema import Settings
 from foreslice.telemetry import Telemetry
-from foreslice.tick import Loop, Tick
+from foreslice.tick import Tick
 
 BUCKET_LAG_S = 20
 """A minute's last scrape comes up to one scrape interval after it ends; forecasts wait for it."""
@@ -82,8 +81,8 @@ class Process:
         self._telemetry = Telemetry()
         self._read_text = _text(path)
         self._settings = usable(path)
-        self._surroundings: Surroundings = surroundings_of(self._settings, path.parent)
-        self._loop: Loop = loop_of(self._settings, self._surroundings)
+        self._surroundings = surroundings_of(self._settings, path.parent)
+        self._loop = loop_of(self._settings, self._surroundings)
         self._settings_trouble = ""
         self._last_tick_s: float | None = None
         self._scheduler = BackgroundScheduler(
@@ -180,7 +179,8 @@ class Process:
     def _is_alive(self) -> bool:
         if self._last_tick_s is None:
             return True
-        return self._wall.now_s() - self._last_tick_s < MISSED_TICKS * self._settings.loop.tick
+        longest_s: float = MISSED_TICKS * self._settings.loop.tick
+        return self._wall.now_s() - self._last_tick_s < longest_s
 
     def _is_ready(self) -> bool:
         return self._last_tick_s is not None

@@ -22,8 +22,8 @@ from fleet.demand import NowReading
 from fleet.errors import UnavailableError
 from fleet.workload import Workload, WorkloadKey
 from foreslice.clock import Clock
-from foreslice.outlook import SIGNALS, Observatory, Outlook
-from predictor.demand import now_reading
+from foreslice.outlook import Observatory, Outlook
+from predictor.demand import NOW_SIGNALS, now_reading
 from predictor.ports import MetricsSource
 
 FORECAST_ADDS_FOR_S = 1800.0
@@ -183,7 +183,7 @@ class Loop:
     ) -> dict[WorkloadKey, NowReading]:
         keys = [workload.key for workload in self._workloads]
         try:
-            samples = self._metrics.now(SIGNALS, keys, at_s)
+            samples = self._metrics.now(NOW_SIGNALS, keys, at_s)
         except UnavailableError as error:
             conditions.append(f"demand now is not read: {error}")
             return {}

@@ -23,9 +23,14 @@ PALETTE = (
     "#F0E442",
     "#8C6BB1",
 )
-FREE = "rgba(128,128,128,0.08)"
+FREE = "rgba(128,128,128,0.14)"
 ROW_PX = 190
-SLICE_PX = 7
+SLICES = 8
+"""Memory slices of the cards that are drawn."""
+CARD_PITCH = SLICES + 2
+SLICE_PX = 4
+BAR_SHARE = 0.92
+"""A little of the paper shows between neighbours."""
 MAX_WORK_HEADROOM = 1.15
 
 
@@ -95,44 +100,40 @@ def demand_figure(day: Replayed) -> go.Figure:
 
 
 def cards_figure(day: Replayed) -> go.Figure:
-    """Return a map of every memory slice of every card over the day, coloured by who held it."""
-    keys = list(day.work)
-    colours = colour_of(keys)
-    steps = len(keys) + 1
-    scale = [FREE, *colours.values()]
-    minutes, cards, slices = day.layout.shape
-    figure = go.Figure(
-        go.Heatmap(
-            x=_times(day.minutes_s),
-            y=[f"card {card} slice {index}" for card in range(cards) for index in range(slices)],
-            z=day.layout.reshape(minutes, cards * slices).T,
-            zmin=-0.5,
-            zmax=steps - 0.5,
-            colorscale=[
-                [(index + edge) / steps, colour] for index, colour in enumerate(scale) for edge in (0, 1)
-            ],
-            showscale=False,
-            customdata=np.array(["free", *(key.name for key in keys)])[day.layout]
-            .reshape(minutes, cards * slices)
-            .T,
-            hovertemplate="%{x|%H:%M} %{y}: %{customdata}<extra></extra>",
-        )
-    )
-    for key, colour in colours.items():
-        figure.add_scatter(
-            x=[None],
-            y=[None],
-            mode="markers",
-            marker={"size": 10, "color": colour, "symbol": "square"},
+    """Return a map of the memory slices of every card over the day, coloured by who held them."""
+    figure = go.Figure()
+    for key, colour in colour_of(list(day.work)).items():
+        held = [one for one in day.held if one.workload == key]
+        figure.add_bar(
+            orientation="h",
+            base=_times(np.array([one.from_s for one in held])),
+            x=[(one.until_s - one.from_s) * 1000 for one in held],
+            y=[one.card * CARD_PITCH + one.first_slice + one.slices / 2 for one in held],
+            width=[one.slices * BAR_SHARE for one in held],
+            marker={"color": colour, "line": {"width": 0}},
             name=key.name,
+            text=[f"card {one.card}, {one.profile or 'whole card'}" for one in held],
+            textposition="none",
+            hovertemplate=f"{key.name}: %{{text}}<br>%{{base|%H:%M}} to %{{x|%H:%M}}<extra></extra>",
         )
-    for card in range(1, cards):
-        figure.add_hline(y=card * slices - 0.5, line={"width": 1, "color": "rgba(128,128,128,0.6)"})
+    for card in range(day.cards):
+        figure.add_hrect(
+            y0=card * CARD_PITCH,
+            y1=card * CARD_PITCH + SLICES,
+            fillcolor=FREE,
+            line={"width": 0},
+            layer="below",
+        )
+    figure.update_xaxes(type="date")
     figure.update_yaxes(
-        tickvals=[card * slices + slices / 2 for card in range(cards)],
-        ticktext=[f"card {card}" for card in range(cards)],
+        tickvals=[card * CARD_PITCH + SLICES / 2 for card in range(day.cards)],
+        ticktext=[f"card {card}" for card in range(day.cards)],
+        range=[day.cards * CARD_PITCH, -1],
+        showgrid=False,
+        zeroline=False,
     )
-    return _styled(figure, height=SLICE_PX * cards * slices + 120)
+    figure.update_layout(barmode="overlay")
+    return _styled(figure, height=SLICE_PX * CARD_PITCH * day.cards + 120)
 
 
 def steps_figure(day: Replayed) -> go.Figure:
@@ -161,7 +162,7 @@ def steps_figure(day: Replayed) -> go.Figure:
 def cards_in_use_figure(days: Sequence[Replayed]) -> go.Figure:
     """Return the cards in use over the day under every policy."""
     figure = go.Figure()
-    for day, colour in zip(days, PALETTE, strict=False):
+    for day, colour in zip(days, PALETTE[: len(days)], strict=True):
         figure.add_scatter(
             x=_times(day.minutes_s),
             y=day.cards_in_use,

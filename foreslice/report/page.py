@@ -25,7 +25,7 @@ def page(days: Sequence[Replayed], tenants: Tenants, seed: int, lead_s: float) -
         plotly_js=plotly.offline.get_plotlyjs(),
         disclosure=DISCLOSURE,
         seed=seed,
-        cards=ours.layout.shape[1],
+        cards=ours.cards,
         lead=f"{lead_s:.0f} s",
         version=version("foreslice"),
         table={"head": HEAD, "rows": rows(days)},
@@ -43,6 +43,9 @@ def page(days: Sequence[Replayed], tenants: Tenants, seed: int, lead_s: float) -
 
 def _html(figure: go.Figure, name: str) -> str:
     text: str = figure.to_html(
-        full_html=False, include_plotlyjs=False, div_id=name, config={"responsive": True, "displaylogo": False}
+        full_html=False,
+        include_plotlyjs=False,
+        div_id=name,
+        config={"responsive": True, "displayModeBar": False},
     )
     return text

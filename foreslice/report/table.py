@@ -12,9 +12,9 @@ from simulator.traffic import Tenant
 Tenants = Mapping[WorkloadKey, Tenant]
 
 DISCLOSURE = (
-    "Simulated: cards, nodes, the cluster's API, its delays and the engines; no figure is a measurement of hardware. "
-    "Semi-synthetic: real request rates of ten-minute steps made continuous, arrivals drawn within them. "
-    "Real: who sent how much when, and the code that forecasts, decides and acts."
+    "Simulated: cards, nodes, the cluster's API, its delays and the engines; no figure is a measurement of "
+    "hardware. Semi-synthetic: real request rates of ten-minute steps made continuous, arrivals drawn within "
+    "them. Real: who sent how much when, and the code that forecasts, decides and acts."
 )
 
 HEAD = (
@@ -28,10 +28,19 @@ HEAD = (
     "requests cut",
 )
 
-TENANTS_HEAD = ("tenant", "traffic", "model", "tier", "peak work", "forecaster", "SLO attainment", "changes")
+TENANTS_HEAD = (
+    "tenant",
+    "traffic",
+    "model",
+    "tier",
+    "peak work",
+    "forecaster",
+    "SLO attainment",
+    "steps",
+)
 
 LEAST_PRIZE = 1.05
-"""Below this ratio of the rule's GPU-hours to the oracle's there is too little to gain to judge a forecast."""
+"""Below this ratio of the rule's GPU-hours to the oracle's, what a forecast is worth is noise."""
 
 DATA_STEP_S = 600
 """Step of the traffic: shorter lead times cannot be judged on it."""
@@ -77,23 +86,32 @@ def readings(days: Sequence[Replayed]) -> list[str]:
     by_policy = {day.policy: day.summary for day in days}
     ours, off = by_policy[Policy.FORESLICE], by_policy[Policy.FORECAST_OFF]
     static, oracle = by_policy[Policy.STATIC], by_policy[Policy.ORACLE]
-    lines = [
-        f"foreslice took {ours.gpu_hours / static.gpu_hours:.2f} of the GPU-hours of static whole GPUs sized for the "
-        f"99.9 % quantile of the days before, at {ours.attainment:.2%} attainment against {static.attainment:.2%}.",
-        f"Against the same service with the forecast off (k x the maximum of the last hour, k tuned on the days "
-        f"before): {ours.gpu_hours / off.gpu_hours:.2f} of the GPU-hours, {ours.unserved_share:.3%} of the work "
-        f"unserved against {off.unserved_share:.3%}.",
-    ]
-    if off.gpu_hours / oracle.gpu_hours < LEAST_PRIZE:
-        lines.append(
-            f"The rule without a forecast is within {off.gpu_hours / oracle.gpu_hours - 1:.1%} of the oracle's "
-            "GPU-hours: what a forecast is worth cannot be decided on this day."
-        )
-    lines.append(
-        f"The traffic's step is {DATA_STEP_S // 60} minutes and capacity is ready sooner than that: how demand moves "
-        "inside a step is drawn, so this day cannot tell what a forecast is worth at such lead times."
+    saved = ours.gpu_hours / static.gpu_hours
+    against_off = ours.gpu_hours / off.gpu_hours
+    prize = off.gpu_hours / oracle.gpu_hours
+    took = (
+        f"foreslice took {saved:.2f} of the GPU-hours of static whole GPUs sized for the 99.9 % quantile of "
+        f"the days before, at {ours.attainment:.2%} attainment against {static.attainment:.2%}."
     )
-    return lines
+    beside_off = (
+        "Against the same service with the forecast off (k x the maximum of the last hour, k tuned on the "
+        f"days before) it took {against_off:.2f} of the GPU-hours and left {ours.unserved_share:.3%} of the "
+        f"work unserved, against {off.unserved_share:.3%}."
+    )
+    placement = (
+        f"Of {ours.gpu_hours:.0f} GPU-hours, {ours.slice_hours:.0f} were slices in use; the rest was room "
+        "left free on cards by first-fit placement over spread nodes."
+    )
+    undecided = (
+        f"The rule without a forecast is within {prize - 1:.1%} of the oracle's GPU-hours: what a forecast is "
+        "worth cannot be decided on this day."
+    )
+    step = (
+        f"The traffic's step is {DATA_STEP_S // 60} minutes and capacity is ready sooner than that: how "
+        "demand moves inside a step is drawn, so this day cannot tell what a forecast is worth at such lead "
+        "times."
+    )
+    return [took, beside_off, placement, *([undecided] if prize < LEAST_PRIZE else []), step]
 
 
 def summary(days: Sequence[Replayed], tenants: Tenants, seed: int) -> dict[str, Any]:
@@ -117,9 +135,7 @@ def summary(days: Sequence[Replayed], tenants: Tenants, seed: int) -> dict[str, 
             }
             for day in days
         },
-        "tenants": [
-            dict(zip(TENANTS_HEAD, row, strict=True)) for row in tenant_rows(days[0], tenants)
-        ],
+        "tenants": [dict(zip(TENANTS_HEAD, row, strict=True)) for row in tenant_rows(days[0], tenants)],
         "reading": readings(days),
         "steps": [
             {
