@@ -17,6 +17,9 @@ from simulator.errors import NotModelledError
 from simulator.pods import claim_names, is_leaving, with_condition
 from simulator.workqueue import WorkQueue
 
+HOSTNAME = "kubernetes.io/hostname"
+"""Label by which the scheduler tells nodes apart when it spreads the pods of a Deployment."""
+
 # What a node has for pods beside its cards; the scheduler places nothing where there is none.
 _RESOURCES = {"cpu": "192", "memory": "2Ti", "pods": "110"}
 _ROOM = {"capacity": _RESOURCES, "allocatable": _RESOURCES}
@@ -151,9 +154,8 @@ def _register(api: Api, name: str, at_s: float) -> None:
     """Make the node known as ready, unless it is known already; controllers may write to it meanwhile."""
     if api.get(NODE, None, name) is not None:
         return
-    node = api.create(
-        {"apiVersion": NODE.api_version, "kind": NODE.name, "metadata": {"name": name}, "spec": {}}
-    )
+    metadata = {"name": name, "labels": {HOSTNAME: name}}
+    node = api.create({"apiVersion": NODE.api_version, "kind": NODE.name, "metadata": metadata, "spec": {}})
     status = with_condition(_ROOM, "Ready", is_true=True, at_s=at_s, reason="KubeletReady")
     while True:
         try:

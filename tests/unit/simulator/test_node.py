@@ -48,6 +48,11 @@ def test_a_node_has_room_for_pods(town):
     assert {"cpu", "memory", "pods"} == node["status"]["allocatable"].keys()
 
 
+def test_a_node_has_the_label_by_which_pods_are_spread(town):
+    (node,) = town().store.list(NODE)
+    assert {"kubernetes.io/hostname": "n0"} == node["metadata"]["labels"]
+
+
 class Failing:
     """An API of which the next call of a verb fails if `errors` has one for it."""
 

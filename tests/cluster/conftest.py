@@ -1,0 +1,128 @@
+"""Real control planes, one for each Kubernetes minor, and what tests bring to them."""
+
+import os
+import shutil
+from contextlib import closing
+from itertools import count
+from threading import Thread
+
+import pytest
+from kubernetes.config import new_client_from_config
+
+from simulator.agents import start_nodes
+from simulator.apiserver import ApiServer, address
+from simulator.eventloop import EventLoop
+from simulator.heartbeat import Heartbeat
+from simulator.rest import RestApi
+from tests.cluster.controlplane import control_plane
+from tests.cluster.lab import DEVICE_CLASS, Lab
+
+NEWEST = "1.37"
+MINORS = ("1.34", "1.35", "1.36", NEWEST) if os.environ.get("ALL_MINORS") else ("1.35", NEWEST)
+LABS = count()
+
+# As in the chart of NVIDIA's driver.
+CLASSES = {
+    "gpu.nvidia.com": ("gpu", {"extendedResourceName": "nvidia.com/gpu"}),
+    "mig.nvidia.com": ("mig", {}),
+}
+
+
+def pytest_collection_modifyitems(items):
+    """Give each test the time that a control plane may need to start."""
+    for item in items:
+        item.add_marker(pytest.mark.timeout(300))
+
+
+@pytest.fixture(scope="session", params=MINORS, ids=lambda minor: f"v{minor}")
+def plane(request, tmp_path_factory):
+    """A control plane of the minor; its logs are kept if any test fails."""
+    directory = tmp_path_factory.mktemp(f"v{request.param}")
+    with control_plane(request.param, directory) as started:
+        with closing(connect(started)) as server:
+            for name, (kind, more) in CLASSES.items():
+                _create_class(server, name, kind, more)
+        yield started
+    if request.session.testsfailed:
+        request.config.stash.setdefault(LOGS, []).append(directory)
+        shutil.rmtree(directory / "etcd")
+    else:
+        shutil.rmtree(directory)
+
+
+LOGS = pytest.StashKey()
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say where the logs of the control planes are, if they were kept."""
+    for directory in config.stash.get(LOGS, []):
+        terminalreporter.write_line(f"logs of the control plane: {directory}/*.log")
+
+
+def connect(plane):
+    """Return a connection as administrator."""
+    return ApiServer(new_client_from_config(config_file=str(plane.kubeconfig), persist_config=False))
+
+
+def _create_class(server, name, kind, more):
+    of_driver = "device.driver == 'gpu.nvidia.com'"
+    selector = f"{of_driver} && device.attributes['gpu.nvidia.com'].type == '{kind}'"
+    body = {
+        "apiVersion": DEVICE_CLASS.api_version,
+        "kind": DEVICE_CLASS.name,
+        "metadata": {"name": name},
+        "spec": {"selectors": [{"cel": {"expression": selector}}], **more},
+    }
+    server.request("POST", address(DEVICE_CLASS), body)
+
+
+@pytest.fixture
+def server(plane):
+    """A connection to the control plane as administrator."""
+    with closing(connect(plane)) as connected:
+        yield connected
+
+
+@pytest.fixture
+def lab(server, request):
+    """A namespace of the test's own; `lab.node` adds nodes that only its pods use."""
+    made = Lab(server, f"lab-{next(LABS)}")
+    yield made
+    made.close()
+
+
+class Agents:
+    """Real time, and what acts in it as clients of the API server."""
+
+    def __init__(self, server):
+        self.clock = EventLoop()
+        self.api = RestApi(server, self.clock)
+        self._raised = None
+        self._thread = Thread(target=self._run)
+        self._thread.start()
+
+    def add_nodes(self, nodes, containers, delays):
+        """Register nodes with these cards; their pods run in `containers`."""
+        start_nodes(self.api, self.clock, nodes, containers, delays)
+        Heartbeat(self.api, self.clock, nodes)
+
+    def close(self):
+        """End everything, and raise what an agent could not cope with."""
+        self.clock.stop()
+        self._thread.join()
+        self.api.close()
+        if self._raised is not None:
+            raise self._raised
+
+    def _run(self):
+        try:
+            self.clock.run()
+        except Exception as error:  # noqa: BLE001  raised again by `close`
+            self._raised = error
+
+
+@pytest.fixture
+def agents(server):
+    """Agents of the simulator on the control plane, for as long as the test lasts."""
+    with closing(Agents(server)) as started:
+        yield started
