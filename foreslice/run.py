@@ -21,8 +21,7 @@ from foreslice import show
 from foreslice.clock import WallClock
 from foreslice.compose import loop_of, surroundings_of
 from foreslice.http import StatusServer
-from foreslice.settings.check import usable
-from foreslice.settings.load import workloads_of
+from foreslice.settings.load import load, workloads_of
 from foreslice.telemetry import Telemetry
 from foreslice.tick import Tick
 
@@ -35,7 +34,7 @@ MISSED_TICKS = 3
 
 def run_once(path: Path, *, as_json: bool) -> None:
     """Turn the loop once and print what it saw; `InputError` if settings or data cannot be used."""
-    settings = usable(path)
+    settings = load(path)
     surroundings = surroundings_of(settings, path.parent)
     loop = loop_of(settings, surroundings)
     surroundings.before_tick()
@@ -80,7 +79,7 @@ class Process:
         self._wall = WallClock()
         self._telemetry = Telemetry()
         self._read_text = _text(path)
-        self._settings = usable(path)
+        self._settings = load(path)
         self._surroundings = surroundings_of(self._settings, path.parent)
         self._loop = loop_of(self._settings, self._surroundings)
         self._settings_trouble = ""
@@ -139,7 +138,7 @@ class Process:
             return
         self._read_text = text
         try:
-            settings = usable(self._path)
+            settings = load(self._path)
             same_world = (settings.metrics, settings.cluster) == (
                 self._settings.metrics,
                 self._settings.cluster,

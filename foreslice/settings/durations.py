@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-_UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _PATTERN = r"^\s*\d+(\.\d+)?\s*(ms|s|m|h|d)\s*$"
 
 
@@ -17,15 +17,14 @@ def seconds(text: object) -> float:
     if match is None:
         raise ValueError("a duration needs a number and a unit: ms, s, m, h or d, e.g. 500ms")
     unit = match.group(2)
-    return float(str(text).strip().removesuffix(unit)) * _UNITS_S[unit]
+    return float(match.string.strip().removesuffix(unit)) * _UNITS_MS[unit] / 1000
 
 
 def written(duration_s: float) -> str:
-    """Return a duration the way people write it, the opposite of `seconds`."""
-    for unit, unit_s in reversed(_UNITS_S.items()):
-        if duration_s >= unit_s:
-            return f"{duration_s / unit_s:g}{unit}"
-    return f"{duration_s / 0.001:g}ms"
+    """Return whole milliseconds as people write them ("90s", "2h", "500ms"), the opposite of `seconds`."""
+    duration_ms = round(duration_s * 1000)
+    unit = next(unit for unit, ms in reversed(_UNITS_MS.items()) if duration_ms % ms == 0)
+    return f"{duration_ms // _UNITS_MS[unit]}{unit}"
 
 
 def _plausible(low: str, high: str) -> Any:  # noqa: ANN401 -- an annotation is not a type that can be written

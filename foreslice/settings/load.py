@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from fleet.errors import InputError
 from fleet.workload import LatencyTarget, Limits, Mode, Slo, Workload, WorkloadKey
 from foreslice.settings.schema import (
+    FileMetrics,
     FirstTokenTarget,
     InterTokenTarget,
     Settings,
@@ -19,39 +22,52 @@ from foreslice.settings.schema import (
     known_keys,
 )
 
-_TAGS = {"file", "embedded", "none"}
-"""What pydantic puts into a path to say which of several forms it tried; not keys of the file."""
+_MERGE = "tag:yaml.org,2002:merge"
+
+_UNIONS = {"metrics", "cluster"}
+"""Groups with several forms: pydantic puts the form's name into a path after them, the file does not."""
 
 
-def load(path: Path) -> Settings:
-    """Return the settings in a YAML file; `InputError` with one line for each thing that is wrong."""
-    text = _read(path)
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark else str(path)
-        problem = getattr(error, "problem", None) or "not YAML"
-        raise InputError(f"not valid YAML: {problem}", where=where, fix="mend the syntax") from error
-    if not isinstance(document, dict):
-        raise InputError("no settings in it", where=str(path), fix="start from config/default.yaml")
-    try:
-        settings = Settings.model_validate(document)
-    except ValidationError as error:
-        raise InvalidSettings(path, root, error) from error
-    return settings
+class _Loader(yaml.SafeLoader):
+    """Refuses what the plain loader lets pass: the same key twice, of which the first would be lost."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 -- the base class has it so
+        """Return the mapping; raise where a key is there twice."""
+        keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE]
+        for at, key in enumerate(keys):
+            if key.value in {before.value for before in keys[:at]}:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key.value!r} is there twice", key.start_mark
+                )
+        return super().construct_mapping(node, deep)
 
 
 class InvalidSettings(InputError):  # noqa: N818 -- it is a set of findings, each an error of its own
     """Everything that is wrong with a settings file, one line each in `lines`."""
 
-    def __init__(self, path: Path, root: yaml.Node | None, error: ValidationError) -> None:
-        self.lines = tuple(_line(path, root, finding) for finding in error.errors())
-        super().__init__(self.lines[0], where=str(path), fix="see config/default.yaml")
+    def __init__(self, path: Path, lines: Sequence[str]) -> None:
+        super().__init__(lines[0], where=str(path), fix="see config/default.yaml")
+        self.lines = tuple(lines)
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
+
+
+def load(path: Path) -> Settings:
+    """Return the settings in a YAML file; `InputError` with one line for each thing that is wrong.
+
+    Beyond the format, a metrics file that it names must be there.
+    """
+    root, document = _parsed(path)
+    try:
+        settings = Settings.model_validate(document)
+    except ValidationError as error:
+        raise InvalidSettings(path, [_line(path, root, finding) for finding in error.errors()]) from error
+    metrics = settings.metrics
+    if isinstance(metrics, FileMetrics) and not (path.parent / metrics.path).is_file():
+        keys = ("metrics", "path")
+        raise InvalidSettings(path, [_finding(path, root, keys, "no such file", str(metrics.path))])
+    return settings
 
 
 def workloads_of(settings: Settings) -> tuple[Workload, ...]:
@@ -89,37 +105,63 @@ def _target(target: FirstTokenTarget | InterTokenTarget | None) -> LatencyTarget
     return LatencyTarget(int(name.removeprefix("p")) / 100, limit_s)
 
 
-def _read(path: Path) -> str:
+def _parsed(path: Path) -> tuple[yaml.Node | None, dict[str, Any]]:
+    """Return the nodes of a YAML file, which know their lines, and what they say."""
     try:
-        return path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
+        root, document = yaml.compose(text, _Loader), yaml.load(text, _Loader)  # noqa: S506 -- a safe loader
     except FileNotFoundError as error:
         raise InputError("no such file", where=str(path), fix="name an existing settings file") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"cannot be read ({error})", where=str(path), fix="name a readable YAML file"
-        ) from error
+    except OSError as error:
+        fix = "name a readable YAML file"
+        raise InputError(f"cannot be read ({error.strerror})", where=str(path), fix=fix) from error
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8 text", where=str(path), fix="name a readable YAML file") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        problem = getattr(error, "problem", None) or getattr(error, "reason", "")
+        raise InputError(f"not valid YAML: {problem}", where=where, fix="mend the syntax") from error
+    except ValueError as error:  # a date that is none
+        raise InputError(f"not valid YAML: {error}", where=str(path), fix="mend the value") from error
+    if not isinstance(document, dict):
+        raise InputError("no settings in it", where=str(path), fix="start from config/default.yaml")
+    return root, document
 
 
-def _line(path: Path, root: yaml.Node | None, finding: object) -> str:
-    assert isinstance(finding, dict)  # noqa: S101 -- pydantic's ErrorDetails
-    keys = [key for key in finding["loc"] if key not in _TAGS]
-    message = _message(finding["type"], finding["msg"], keys)
-    value = finding["input"]
+def _line(path: Path, root: yaml.Node | None, error: ErrorDetails) -> str:
+    """Return one of pydantic's findings in the words of someone who edits a file."""
+    keys = [key for at, key in enumerate(error["loc"]) if at != 1 or error["loc"][0] not in _UNIONS]
+    message, value, context = error["msg"], error["input"], error.get("ctx", {})
+    match error["type"]:
+        case "extra_forbidden":
+            near = " or ".join(get_close_matches(str(keys[-1]), known_keys(), n=2, cutoff=0.75))
+            message = f"unknown key, did you mean {near}?" if near else "unknown key"
+        case "missing":
+            message = "is missing"
+        case "union_tag_not_found":
+            keys, message = [*keys, context["discriminator"].strip("'")], "is missing"
+        case "union_tag_invalid":
+            keys, value = [*keys, context["discriminator"].strip("'")], context["tag"]
+            message = f"must be {' or '.join(context['expected_tags'].split(', '))}"
+        case "model_type" | "model_attributes_type" | "dict_type":
+            message = "must be a group of keys"
+        case "tuple_type":
+            message = "must be a list"
+        case "string_pattern_mismatch":
+            message = "must be lower-case letters, digits and '-', as names in Kubernetes are"
+        case "misplaced":
+            keys = [*keys, *context["at"]]
+    return _finding(path, root, keys, message, value)
+
+
+def _finding(
+    path: Path, root: yaml.Node | None, keys: Sequence[str | int], message: str, value: object
+) -> str:
+    message = message.removeprefix("Value error, ").replace("Input should be", "must be")
     said = f" (is {value!r})" if isinstance(value, str | int | float | bool) else ""
     key_path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).lstrip(".")
     return f"{path}:{_line_number(root, keys)}: {key_path or 'whole file'}: {message}{said}"
-
-
-def _message(kind: str, message: str, keys: Sequence[str | int]) -> str:
-    """Return pydantic's message in the words of someone who edits a file."""
-    if kind == "extra_forbidden":
-        near = get_close_matches(str(keys[-1]), known_keys(), n=1)
-        return f"unknown key, did you mean {near[0]}?" if near else "unknown key"
-    if kind == "missing":
-        return "is missing"
-    if kind == "too_short":
-        return "must not be empty"
-    return message.removeprefix("Value error, ")
 
 
 def _line_number(root: yaml.Node | None, keys: Sequence[str | int]) -> int:

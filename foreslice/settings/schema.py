@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
-from fleet.mechanism import MECHANISMS
+from capacity.catalogue import MODELS
 from fleet.workload import Isolation, Router, Tier
 from foreslice.settings.durations import FirstToken, History, InterToken, Pause
 
@@ -95,14 +96,15 @@ class WorkloadSettings(_Group):
         Isolation.HARD
     )
     replicas: ReplicaSettings = ReplicaSettings()
-    mechanism: Annotated[str, Field(description="how its shapes are made real")] = "dra"
+    mechanism: Annotated[Literal["dra"], Field(description="how its shapes are made real")] = "dra"
     scheduler: Annotated[str, Field(description="scheduler that places its pods")] = "default-scheduler"
 
-    @model_validator(mode="after")
-    def _known_mechanism(self) -> WorkloadSettings:
-        if self.mechanism not in MECHANISMS:
-            raise ValueError(f"mechanism {self.mechanism!r} is none of {', '.join(sorted(MECHANISMS))}")
-        return self
+    @field_validator("model")
+    @classmethod
+    def _known(cls, model: str) -> str:
+        if model not in MODELS:
+            raise ValueError(f"must be one of {', '.join(sorted(MODELS))}")
+        return model
 
 
 class FileMetrics(_Group):
@@ -129,7 +131,7 @@ class EmbeddedCluster(_Group):
     """The embedded world: a simulated fleet of H100 cards with dynamic MIG."""
 
     kind: Literal["embedded"]
-    nodes: Annotated[int, Field(ge=1, le=100, description="nodes")] = 1
+    nodes: Annotated[int, Field(ge=1, le=100, description="nodes")] = 2
     cards_per_node: Annotated[int, Field(ge=1, le=8, description="H100 cards in each node")] = 8
 
 
@@ -163,19 +165,33 @@ class Settings(_Group):
     acting: Annotated[bool, Field(description="false: decide and say, write nothing")] = False
     loop: LoopSettings = LoopSettings()
     http: HttpSettings = HttpSettings()
-    workloads: Annotated[tuple[WorkloadSettings, ...], Field(min_length=1)]
+    # Not `min_length`: pydantic counts the items that are good, and would call a list of bad ones empty.
+    workloads: Annotated[tuple[WorkloadSettings, ...], Field(json_schema_extra={"minItems": 1})]
+
+    @field_validator("workloads")
+    @classmethod
+    def _described_once(cls, workloads: tuple[WorkloadSettings, ...]) -> tuple[WorkloadSettings, ...]:
+        if not workloads:
+            raise ValueError("must not be empty")
+        seen: set[tuple[str, str]] = set()
+        for index, workload in enumerate(workloads):
+            key = (workload.namespace, workload.name)
+            if key in seen:
+                raise _misplaced(f"{'/'.join(key)} is described twice", index, "name")
+            seen.add(key)
+        return workloads
 
     @model_validator(mode="after")
-    def _consistent(self) -> Settings:
-        names = [(w.namespace, w.name) for w in self.workloads]
-        doubled = sorted({f"{ns}/{name}" for ns, name in names if names.count((ns, name)) > 1})
-        if doubled:
-            raise ValueError(f"workload {doubled[0]} is described twice")
+    def _engines_are_there(self) -> Settings:
         if self.metrics.source == "embedded" and self.cluster.kind != "embedded":
-            raise ValueError(
-                "metrics.source embedded needs cluster.kind embedded: the simulated engines run there"
-            )
+            message = "embedded needs cluster.kind embedded: the simulated engines run there"
+            raise _misplaced(message, "metrics", "source")
         return self
+
+
+def _misplaced(message: str, *at: str | int) -> PydanticCustomError:
+    """Return an error that belongs further down than where it is noticed."""
+    return PydanticCustomError("misplaced", "{message}", {"message": message, "at": at})
 
 
 def json_schema_text() -> str:
