@@ -10,7 +10,7 @@ from simulator.claims import ClaimController
 from simulator.clock import Clock
 from simulator.delays import Delays
 from simulator.deployments import DeploymentController
-from simulator.driver import publish
+from simulator.driver import publish, resource_slices
 from simulator.node import Containers, NodeAgent
 from simulator.scheduler import Scheduler
 
@@ -21,7 +21,7 @@ def start_nodes(
     """Register nodes with these cards and run their pods; a real control plane has the rest."""
     for node, boards in nodes.items():
         NodeAgent(api, clock, node, containers, delays)
-        publish(api, node, boards)
+        publish(api, node, resource_slices(node, boards))
 
 
 def start_control_plane(api: Api, clock: Clock, delays: Delays) -> None:

@@ -83,7 +83,7 @@ def test_a_board_that_needs_a_reset_to_leave_mig_mode_is_not_offered_whole():
 @pytest.mark.parametrize("board", BOARDS.values(), ids=lambda board: board.id)
 def test_the_board_can_be_read_back_from_what_is_published(store, board):
     store.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n0"}})
-    publish(store, "n0", [board, board])
+    publish(store, "n0", resource_slices("n0", [board, board]))
     inventory = SliceReader().read(store.list(SLICE))
     assert [board, board] == [gpu.board for gpu in inventory.gpus]
     assert ["GPU-n0-0", "GPU-n0-1"] == [gpu.uuid for gpu in inventory.gpus]
@@ -91,7 +91,7 @@ def test_the_board_can_be_read_back_from_what_is_published(store, board):
 
 def test_slices_go_with_their_node(store):
     store.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n0"}})
-    publish(store, "n0", [H100_80GB])
+    publish(store, "n0", resource_slices("n0", [H100_80GB]))
     assert 2 == len(store.list(SLICE))
     store.delete(NODE, None, "n0")
     assert [] == list(store.list(SLICE))
@@ -99,4 +99,4 @@ def test_slices_go_with_their_node(store):
 
 def test_a_driver_needs_its_node(store):
     with pytest.raises(NotModelledError, match="node n0, which is not registered"):
-        publish(store, "n0", [H100_80GB])
+        publish(store, "n0", resource_slices("n0", [H100_80GB]))

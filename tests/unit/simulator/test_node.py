@@ -5,7 +5,7 @@ from fleet.errors import ConflictError, UnavailableError
 from fleet.shape import Shape
 from simulator.api import DEPLOYMENT, NODE, POD, SLICE
 from simulator.delays import CROWDING_PER_START, Delays
-from simulator.driver import publish
+from simulator.driver import publish, resource_slices
 from simulator.errors import NotModelledError
 from simulator.node import NodeAgent
 from simulator.pods import condition, is_ready
@@ -82,7 +82,7 @@ def test_a_pod_that_meets_a_lost_api_server_is_no_worse_for_it(town, verb, repli
     town.store.create(NODE_N0)
     NodeAgent(failing, town.clock, "n0", town.containers, Delays(7))
     failing.errors[verb] = UnavailableError("no answer")
-    publish(town.store, "n0", [H100_80GB])
+    publish(town.store, "n0", resource_slices("n0", [H100_80GB]))
     town.serve("web", 1)
     town.wait(TEN_MINUTES_S)
     town.scale("web", replicas)

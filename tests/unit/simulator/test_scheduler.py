@@ -9,7 +9,7 @@ import yaml
 from fleet.boards import A30_24GB, A100_80GB, BOARDS, H100_80GB
 from fleet.shape import Shape
 from simulator.api import CLAIM, DEPLOYMENT, NODE, POD, SLICE
-from simulator.driver import publish
+from simulator.driver import publish, resource_slices
 from simulator.errors import NotModelledError
 from simulator.pods import condition
 
@@ -171,7 +171,7 @@ class TestWaiting:
         town.serve("web", 1)
         town.wait(MINUTE_S)
         assert [] == town.devices()
-        publish(town.store, "n0", [H100_80GB])
+        publish(town.store, "n0", resource_slices("n0", [H100_80GB]))
         town.wait(MINUTE_S)
         assert 1 == len(town.devices())
 
