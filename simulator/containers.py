@@ -47,7 +47,8 @@ class EngineContainers:
         del self._shapes[pod["metadata"]["name"]]
 
     def _on_pod(self, event: Event) -> None:
-        if event.change is not Change.DELETED:
+        is_ours = event.body["metadata"]["name"] in self._shapes
+        if is_ours and event.change is not Change.DELETED:
             self._route(event.body, is_wanted=is_ready(event.body) and not is_leaving(event.body))
 
     def _route(self, pod: Json, *, is_wanted: bool) -> None:

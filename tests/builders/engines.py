@@ -18,8 +18,8 @@ WHOLE = Shape(H100_80GB.id)
 SLO = Slo(LatencyTarget(0.95, 1.0), LatencyTarget(0.95, 0.05))
 
 
-def workload(name="a", slo=SLO, model="qwen2.5-7b-bf16"):
-    return Workload(WorkloadKey("shop", name), model, slo)
+def workload(name="a", slo=SLO, model="qwen2.5-7b-bf16", namespace="shop"):
+    return Workload(WorkloadKey(namespace, name), model, slo)
 
 
 def tenant(requests_per_s, name="a", cv=1.0, mix=MIX):

@@ -172,9 +172,9 @@ class Lab:
 
     # Deployments.
 
-    def deployment(self, name, template, replicas, annotations=None, **spec):
+    def deployment(self, name, template, replicas, annotations=None, labels=None, **spec):
         """Create a Deployment of pods with a claim from a template each."""
-        labels = {"app": name}
+        labels = labels or {"app": name}
         pods = pod_spec(self.name, [{"name": "r", "resourceClaimTemplateName": template}])
         return self.create(
             DEPLOYMENT,
