@@ -78,10 +78,16 @@ class CapacityModel:
         """Take the kinds of board in the fleet; largest = most multiprocessors, then most memory."""
         largest_first = sorted(boards, key=lambda board: (-board.sm, -board.memory_gib))
         self._boards = {board.id: board for board in largest_first}
+        self._references: dict[str, Shape] = {}
         self._solved: dict[_Question, dict[RoundMix, Sustained]] = {}
 
     def reference(self, workload: Workload) -> Shape:
         """Return the whole card of the largest board that holds the model; `InputError` if none does."""
+        if workload.model not in self._references:
+            self._references[workload.model] = self._largest(workload)
+        return self._references[workload.model]
+
+    def _largest(self, workload: Workload) -> Shape:
         model = model_spec(workload.model)
         for board in self._boards.values():
             if fits(model, board, Shape(board.id)):

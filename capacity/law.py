@@ -8,7 +8,7 @@ formulas are those of llm-inferno/queue-analysis, `pkg/analyzer/queueanalyzer.go
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,13 +85,11 @@ class Law:
 
     def prefill_ms(self, prompt_tokens: Real, output_tokens: Real, batch: Real) -> Real:
         """Return the time from the first iteration of a request to its first token."""
-        company_ms = (batch - 1) * self.delta_ms(prompt_tokens, output_tokens)
-        return chunks(prompt_tokens) * (self.alpha_ms + company_ms) + self.prefill_work_ms(prompt_tokens)
+        return self.request(prompt_tokens, output_tokens).prefill_ms(batch)
 
     def itl_ms(self, prompt_tokens: Real, output_tokens: Real, batch: Real) -> Real:
         """Return the mean time between two tokens of a request."""
-        company_ms = (batch - 1) * self.delta_ms(prompt_tokens, output_tokens)
-        return self.alpha_ms + company_ms + self.decode_work_ms(prompt_tokens, output_tokens) / output_tokens
+        return self.request(prompt_tokens, output_tokens).itl_ms(batch)
 
     def ttft_ms(self, prompt_tokens: Real, output_tokens: Real, batch: Real) -> Real:
         """Return the time to first token of a request that finds a free place in the batch.
@@ -99,6 +97,49 @@ class Law:
         It joins when the iteration that is running ends. That one is counted in full: long iterations
         are met more often than short ones, so the rest of one is close to the mean of all.
         """
-        return self.itl_ms(prompt_tokens, output_tokens, batch) + self.prefill_ms(
-            prompt_tokens, output_tokens, batch
+        return self.request(prompt_tokens, output_tokens).ttft_ms(batch)
+
+    def request(self, prompt_tokens: Real, output_tokens: Real) -> Request[Real]:
+        """Return what a request costs, to be asked at many batches."""
+        return Request(
+            alpha_ms=self.alpha_ms,
+            chunks=chunks(prompt_tokens),
+            prefill_work_ms=self.prefill_work_ms(prompt_tokens),
+            decode_ms_per_token=self.decode_work_ms(prompt_tokens, output_tokens) / output_tokens,
+            delta_ms=self.delta_ms(prompt_tokens, output_tokens),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[Real]):
+    """What one request costs under a law, whatever the batch.
+
+    Attributes:
+        alpha_ms: Time of any iteration.
+        chunks: Iterations of its prefill.
+        prefill_work_ms: Time that its prefill adds to them.
+        decode_ms_per_token: Time that each of its output tokens adds to an iteration.
+        delta_ms: Time that it adds to each iteration while it is served, on average.
+    """
+
+    alpha_ms: float
+    chunks: Real
+    prefill_work_ms: Real
+    decode_ms_per_token: Real
+    delta_ms: Real
+
+    def prefill_ms(self, batch: Real) -> Real:
+        """Return the time from the first iteration of the request to its first token."""
+        return self.chunks * (self.alpha_ms + self._company_ms(batch)) + self.prefill_work_ms
+
+    def itl_ms(self, batch: Real) -> Real:
+        """Return the mean time between two of its tokens."""
+        return self.alpha_ms + self._company_ms(batch) + self.decode_ms_per_token
+
+    def ttft_ms(self, batch: Real) -> Real:
+        """Return the time to its first token where a place in the batch is free (see `Law.ttft_ms`)."""
+        return self.itl_ms(batch) + self.prefill_ms(batch)
+
+    def _company_ms(self, batch: Real) -> Real:
+        """Return the time that the others in the batch add to an iteration."""
+        return (batch - 1) * self.delta_ms

@@ -44,6 +44,7 @@ class BatchQueue:
         states = rates_per_s.shape[1]
         self._present = np.arange(states + 1, dtype=np.float64)
         self._served = np.minimum(self._present, places[:, np.newaxis])
+        self._queued = self._present - self._served
         self._last_rate = rates_per_s[:, -1]
         self._log_rates = np.zeros((len(rates_per_s), states + 1))
         np.cumsum(np.log(rates_per_s), axis=1, out=self._log_rates[:, 1:])
@@ -56,9 +57,7 @@ class BatchQueue:
         rho = arrivals_per_s / self._last_rate
         tail = weights[:, -1] * rho / (1 - rho)
         served = (weights * self._served).sum(axis=1) + tail * self._served[:, -1]
-        waiting = (weights * (self._present - self._served)).sum(axis=1) + tail * (
-            self._present[-1] - self._served[:, -1] + 1 / (1 - rho)
-        )
+        waiting = (weights * self._queued).sum(axis=1) + tail * (self._queued[:, -1] + 1 / (1 - rho))
         # Little's law, with the weights not yet divided by their sum.
         arrived = arrivals_per_s * (weights.sum(axis=1) + tail)
         return Steady(wait_s=waiting / arrived, residence_s=served / arrived)

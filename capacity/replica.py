@@ -40,7 +40,9 @@ class Replica:
 
     def __init__(self, law: Law, kv_tokens: float, prompts: Floats, outputs: Floats) -> None:
         """Describe a replica with room for `kv_tokens`, at mixes of which one request fits as a whole."""
-        self._law, self._prompts, self._outputs = law, prompts, outputs
+        self._request = law.request(prompts, outputs)
+        self._work_ms = law.work_ms(prompts, outputs)
+        self._empty_ms = law.residence_ms(prompts, outputs, np.zeros_like(prompts))
         # Over its stay a request holds its prompt and half of its output; but those met in service are the
         # long ones, with outputs of twice the mean where lengths spread like a geometric distribution's.
         places = np.clip(np.floor(kv_tokens / (prompts + outputs)), 1, MAX_BATCH)
@@ -56,15 +58,14 @@ class Replica:
 
     def at(self, arrivals_per_s: Floats) -> Latencies:
         """Return the mean latencies at these rates, one per mix, above 0 and below the full rate."""
-        law, prompts, outputs = self._law, self._prompts, self._outputs
         steady = self._queue.at(arrivals_per_s)
         # The constant batch in which requests would stay as long as they do. It is larger than the mean
         # over time: more requests meet the full engine than the empty one.
-        empty_ms = law.residence_ms(prompts, outputs, np.zeros_like(prompts))
-        company = (1000 * steady.residence_s - empty_ms) / law.work_ms(prompts, outputs)
+        company = (1000 * steady.residence_s - self._empty_ms) / self._work_ms
+        wait_ms = 1000 * steady.wait_s
         return Latencies(
-            ttft_ms=1000 * steady.wait_s + law.ttft_ms(prompts, outputs, company),
-            itl_ms=law.itl_ms(prompts, outputs, company),
-            wait_ms=1000 * steady.wait_s,
+            ttft_ms=wait_ms + self._request.ttft_ms(company),
+            itl_ms=self._request.itl_ms(company),
+            wait_ms=wait_ms,
             batch=arrivals_per_s * steady.residence_s,
         )

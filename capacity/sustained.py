@@ -114,6 +114,8 @@ def _largest(replica: Replica, targets: MeanTargets) -> list[Sustained]:
         is_met = targets.met_by(replica.at(trial))
         low, high = np.where(is_met, trial, low), np.where(is_met, high, trial)
         trial = (low + high) / 2
+        if np.array_equal(low, high):  # every cap is kept
+            break
     beyond = replica.at(high)
     is_at_cap = low == cap
     is_itl = ~is_at_cap & (beyond.itl_ms > targets.itl_ms)
