@@ -40,7 +40,8 @@ class Surroundings:
         metrics: Where demand is read from.
         cluster: What is acted on, `None` = nothing.
         boards: Kinds of cards.
-        before_tick: Called before every tick; moves a simulated world on, and does nothing elsewhere.
+        before_tick: Called before every tick; moves a simulated world on, and does nothing elsewhere. Returns
+            what the user has to be told about it, `None` when there is nothing.
         alone: Held by a job while it uses the adapters: a simulated world serves one at a time.
     """
 
@@ -48,7 +49,7 @@ class Surroundings:
     metrics: MetricsSource
     cluster: Cluster | None
     boards: tuple[Board, ...]
-    before_tick: Callable[[], None]
+    before_tick: Callable[[], str | None]
     alone: AbstractContextManager[object]
 
 
@@ -63,14 +64,23 @@ class _FileClock:
 
 
 class _WorldClock:
-    """A simulated world's time, one second for each of the machine's."""
+    """A simulated world's time, one second for each of the machine's, until its traffic ends."""
 
     def __init__(self, world: World) -> None:
         self._wall = WallClock()
         self._ahead_s = world.clock.now_s - self._wall.now_s()
+        self._world = world
 
     def now_s(self) -> float:
-        return self._wall.now_s() + self._ahead_s
+        return min(self._wall.now_s() + self._ahead_s, self._world.end_s)
+
+    def move_world(self) -> str | None:
+        """Let the world catch up; say so when there is nothing to catch up with."""
+        now_s = max(self.now_s(), self._world.clock.now_s)
+        self._world.advance_to(now_s)
+        if now_s < self._world.end_s:
+            return None
+        return "the simulated traffic has ended, and with it time: start again for another day"
 
 
 def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
@@ -93,9 +103,19 @@ def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
         metrics=source if source is not None else world.metrics,
         cluster=world.cluster,
         boards=(world.spec.board,),
-        before_tick=lambda: world.advance_to(world_clock.now_s()),
+        before_tick=world_clock.move_world,
         alone=Lock(),
     )
+
+
+def have_same_surroundings(settings: Settings, other: Settings) -> bool:
+    """Return whether both choose the same adapters: those outlive a change of anything else."""
+    return _outside(settings) == _outside(other)
+
+
+def _outside(settings: Settings) -> tuple[object, ...]:
+    served = [(w.namespace, w.name, w.model, w.slo, w.match) for w in settings.workloads]
+    return settings.metrics, settings.cluster, served
 
 
 def _world(cluster: EmbeddedCluster, workloads: tuple[Workload, ...]) -> World:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from socketserver import ThreadingMixIn
 from threading import Thread
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -11,12 +12,22 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 
 from fleet.errors import InputError
 
+CLOSES_WITHIN_S = 0.1
+"""How often the server looks whether it is to end."""
+
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 
 
 class _Quiet(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 -- the base class names them
         """Probes come every few seconds; they are not worth a line each."""
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    """One thread a request: a client that says nothing must not keep the kubelet's probes waiting."""
+
+    daemon_threads = True
+    block_on_close = False
 
 
 class StatusServer:
@@ -59,14 +70,14 @@ class StatusServer:
             return [b"/metrics, /healthz, /readyz\n"]
 
         try:
-            self._server: WSGIServer = make_server(address, port, app, handler_class=_Quiet)
+            self._server = make_server(address, port, app, server_class=_Server, handler_class=_Quiet)
         except OSError as error:
             raise InputError(
                 f"cannot listen on {address}:{port} ({error.strerror})",
                 where="http",
                 fix="set http.address and http.port to something free",
             ) from error
-        self._thread = Thread(target=self._server.serve_forever, name="http", daemon=True)
+        self._thread = Thread(target=self._server.serve_forever, args=(CLOSES_WITHIN_S,), daemon=True)
         self._thread.start()
 
     @property

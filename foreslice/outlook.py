@@ -103,9 +103,9 @@ class Observatory:
         """Read the buckets closed since the last call and return every workload's outlook.
 
         Raises `UnavailableError` when the metrics source does not answer; nothing is lost, the next
-        call reads what this one could not.
+        call reads what this one could not. Time may go back (a clock, a file): no bucket is learnt twice.
         """
-        end_s = int(now_s // BUCKET_S) * BUCKET_S
+        end_s = max(int(now_s // BUCKET_S) * BUCKET_S, self._end_s or 0)
         start_s = end_s - int(self._history_s // BUCKET_S) * BUCKET_S if self._end_s is None else self._end_s
         keys = [workload.key for workload in self._workloads]
         read = self._metrics.samples(HISTORY_SIGNALS, keys, start_s, end_s) if end_s > start_s else {}

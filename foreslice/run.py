@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import sys
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 from threading import Event
@@ -16,14 +19,16 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
+from actuator.outcome import StepResult
 from fleet.errors import InputError
 from foreslice import show
 from foreslice.clock import WallClock
-from foreslice.compose import loop_of, surroundings_of
+from foreslice.compose import Surroundings, have_same_surroundings, loop_of, surroundings_of
 from foreslice.http import StatusServer
 from foreslice.settings.load import load, workloads_of
+from foreslice.settings.schema import Settings
 from foreslice.telemetry import Telemetry
-from foreslice.tick import Tick
+from foreslice.tick import Loop, Tick
 
 BUCKET_LAG_S = 20
 """A minute's last scrape comes up to one scrape interval after it ends; forecasts wait for it."""
@@ -32,16 +37,48 @@ MISSED_TICKS = 3
 """So many ticks without an end, and the process says that it is not alive."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Setup:
+    """What the jobs work on: exchanged as a whole when settings change, so that no job sees half of it."""
+
+    settings: Settings
+    surroundings: Surroundings
+    loop: Loop
+
+    def forecast(self) -> None:
+        with self.surroundings.alone:
+            self.loop.forecast()
+            self.loop.plan()
+
+    def plan(self) -> None:
+        with self.surroundings.alone:
+            self.loop.plan()
+
+    def tick(self, timed: AbstractContextManager[object]) -> Tick:
+        with self.surroundings.alone:
+            told = self.surroundings.before_tick()
+            with timed:
+                tick = self.loop.tick()
+        return tick if told is None else replace(tick, conditions=(told, *tick.conditions))
+
+
+def _setup(path: Path, before: _Setup | None = None) -> _Setup:
+    """Return what a settings file describes, its first forecast made; `InputError` if it cannot be used."""
+    settings = load(path)
+    if before is not None and have_same_surroundings(settings, before.settings):
+        surroundings = before.surroundings
+    else:
+        surroundings = surroundings_of(settings, path.parent)
+    setup = _Setup(settings, surroundings, loop_of(settings, surroundings))
+    setup.forecast()
+    return setup
+
+
 def run_once(path: Path, *, as_json: bool) -> None:
     """Turn the loop once and print what it saw; `InputError` if settings or data cannot be used."""
-    settings = load(path)
-    surroundings = surroundings_of(settings, path.parent)
-    loop = loop_of(settings, surroundings)
-    surroundings.before_tick()
-    loop.forecast()
-    loop.plan()
-    tick = loop.tick()
-    workloads = workloads_of(settings)
+    setup = _setup(path)
+    tick = setup.tick(nullcontext())
+    workloads = workloads_of(setup.settings)
     if as_json:
         print(json.dumps(show.as_json(tick, workloads), indent=2))  # noqa: T201 -- the command's output
     else:
@@ -79,10 +116,9 @@ class Process:
         self._wall = WallClock()
         self._telemetry = Telemetry()
         self._read_text = _text(path)
-        self._settings = load(path)
-        self._surroundings = surroundings_of(self._settings, path.parent)
-        self._loop = loop_of(self._settings, self._surroundings)
+        self._setup = _setup(path)
         self._settings_trouble = ""
+        self._told: list[tuple[str, dict[str, str | int]]] = []
         self._last_tick_s: float | None = None
         self._scheduler = BackgroundScheduler(
             timezone=UTC, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
@@ -90,18 +126,18 @@ class Process:
         self._server: StatusServer | None = None
 
     def start(self) -> None:
-        """Start the jobs and the status server."""
-        http, loop = self._settings.http, self._settings.loop
+        """Start the status server and the jobs."""
+        http, loop = self._setup.settings.http, self._setup.settings.loop
         self._server = StatusServer(
             http.address, http.port, self._telemetry.registry, self._is_alive, self._is_ready
         )
-        self._log.info("started", port=self._server.port, workloads=len(self._settings.workloads))
-        self._forecast()
-        self._scheduler.add_job(self._tick, IntervalTrigger(seconds=loop.tick))
-        self._scheduler.add_job(self._forecast, CronTrigger(second=BUCKET_LAG_S, timezone=UTC))
-        self._scheduler.add_job(self._plan, IntervalTrigger(seconds=loop.plan))
-        self._scheduler.start()
+        self._log.info("started", port=self._server.port, workloads=len(self._setup.settings.workloads))
         self._tick()
+        self._every("tick", self._tick, IntervalTrigger(seconds=loop.tick))
+        self._every("plan", self._plan, IntervalTrigger(seconds=loop.plan))
+        at_bucket = CronTrigger(second=BUCKET_LAG_S, timezone=UTC)
+        self._every("forecast", self._forecast, at_bucket)
+        self._scheduler.start()
 
     def close(self) -> None:
         """Finish the running jobs and stop."""
@@ -109,24 +145,32 @@ class Process:
             self._scheduler.shutdown(wait=True)
         if self._server is not None:
             self._server.close()
-        self._log.info("stopped")
+            self._log.info("stopped")
+
+    def _every(self, name: str, job: Callable[[], None], trigger: IntervalTrigger | CronTrigger) -> None:
+        """Schedule a job; the loop outlives an error in it, which is a bug and told as one."""
+
+        def guarded() -> None:
+            try:
+                job()
+            except Exception as error:  # noqa: BLE001 -- the edge of a job: the next one goes on
+                self._telemetry.failures.labels(name).inc()
+                self._log.exception("job failed", job=name, reason=f"{type(error).__name__}: {error}")
+
+        self._scheduler.add_job(guarded, trigger, id=name)
 
     def _forecast(self) -> None:
-        with self._surroundings.alone:
-            self._loop.forecast()
-            self._loop.plan()
+        self._setup.forecast()
 
     def _plan(self) -> None:
-        with self._surroundings.alone:
-            self._loop.plan()
+        self._setup.plan()
 
     def _tick(self) -> None:
         self._reload()
-        with self._surroundings.alone, self._telemetry.tick_seconds.time():
-            self._surroundings.before_tick()
-            tick = self._loop.tick()
+        tick = self._setup.tick(self._telemetry.tick_seconds.time())
         if self._settings_trouble:
             tick = replace(tick, conditions=(self._settings_trouble, *tick.conditions))
+        self._telemetry.settings_usable.set(not self._settings_trouble)
         self._telemetry.observe(tick)
         self._say(tick)
         self._last_tick_s = self._wall.now_s()
@@ -137,52 +181,56 @@ class Process:
         if text == self._read_text:
             return
         self._read_text = text
+        before = self._setup
         try:
-            settings = load(self._path)
-            same_world = (settings.metrics, settings.cluster) == (
-                self._settings.metrics,
-                self._settings.cluster,
-            )
-            surroundings = self._surroundings if same_world else surroundings_of(settings, self._path.parent)
-            loop = loop_of(settings, surroundings)
+            self._setup = _setup(self._path, before)
         except InputError as error:
-            self._settings_trouble = f"settings cannot be used, the last good ones go on: {error}"
-            self._log.error("settings refused", reason=str(error))
+            reason = "; ".join(str(error).splitlines())
+            self._settings_trouble = f"settings cannot be used, the last good ones go on: {reason}"
             return
-        self._settings, self._surroundings, self._loop, self._settings_trouble = (
-            settings,
-            surroundings,
-            loop,
-            "",
-        )
-        self._forecast()
+        self._settings_trouble = ""
+        settings = self._setup.settings
+        if settings.loop != before.settings.loop and self._scheduler.running:
+            self._scheduler.reschedule_job("tick", trigger=IntervalTrigger(seconds=settings.loop.tick))
+            self._scheduler.reschedule_job("plan", trigger=IntervalTrigger(seconds=settings.loop.plan))
+        if settings.http != before.settings.http:
+            self._log.warning("http.address and http.port are taken up at the next start")
         self._log.info("settings taken up", workloads=len(settings.workloads))
 
     def _say(self, tick: Tick) -> None:
+        """Print the tick where that is asked for, and log what was not so in the tick before."""
         if self._as_json:
-            line = json.dumps(show.as_json(tick, workloads_of(self._settings)))
+            line = json.dumps(show.as_json(tick, workloads_of(self._setup.settings)))
             print(line, flush=True)  # noqa: T201 -- the command's output
-        for condition in tick.conditions:
-            self._log.warning("held", reason=condition)
-        for result in tick.results:
-            self._log.info(
-                "step",
-                workload=str(result.target),
-                verb=result.step.verb,
-                variant=result.step.variant,
-                replicas=result.step.replicas,
-                outcome=result.outcome,
-                reason=result.reason,
-            )
+        lines: list[tuple[str, dict[str, str | int]]] = [
+            ("held", {"reason": condition}) for condition in tick.conditions
+        ]
+        lines += [("step", _described(result)) for result in tick.results]
+        for event, about in lines:
+            if (event, about) not in self._told:
+                tell = self._log.warning if event == "held" else self._log.info
+                tell(event, **about)
+        self._told = lines
 
     def _is_alive(self) -> bool:
         if self._last_tick_s is None:
             return True
-        longest_s: float = MISSED_TICKS * self._settings.loop.tick
+        longest_s: float = MISSED_TICKS * self._setup.settings.loop.tick
         return self._wall.now_s() - self._last_tick_s < longest_s
 
     def _is_ready(self) -> bool:
         return self._last_tick_s is not None
+
+
+def _described(result: StepResult) -> dict[str, str | int]:
+    return {
+        "workload": str(result.target),
+        "verb": result.step.verb,
+        "variant": result.step.variant,
+        "replicas": result.step.replicas,
+        "outcome": result.outcome,
+        "reason": result.reason,
+    }
 
 
 def _text(path: Path) -> str:
@@ -193,10 +241,13 @@ def _text(path: Path) -> str:
 
 
 def _log_to_stderr() -> None:
+    # What the scheduler has to say about a job, the job says itself, in one line of JSON.
+    logging.getLogger("apscheduler").addHandler(logging.NullHandler())
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(),
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),

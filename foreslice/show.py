@@ -116,4 +116,4 @@ def as_text(tick: Tick, workloads: Sequence[Workload]) -> RenderableType:
 
 def console(*, to_stderr: bool = False) -> Console:
     """Return where people read, with colour only on a terminal; beside JSON they read on standard error."""
-    return Console(highlight=False, stderr=to_stderr)
+    return Console(highlight=False, markup=False, stderr=to_stderr)

@@ -2,62 +2,48 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from collections.abc import Iterable, Iterator
 
-from fleet.demand import QUANTILES
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from fleet.workload import WorkloadKey
 from foreslice.tick import Tick
 
 TICK_BUCKETS_S = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 """The tick's own work is to stay under 0.2 s, which is a bucket edge."""
 
+_WORKLOAD = ("namespace", "workload")
 
-class Telemetry:
+
+class Telemetry(Collector):
     """The service's metrics, in a registry of their own.
 
-    Gauges of a workload carry the labels `namespace` and `workload`; a value that is unknown is not
-    exported, never exported as zero.
+    What a tick saw is put together when it is asked for, all from the newest tick: what is unknown, or
+    of a workload that is no longer looked after, is not exported, never exported as zero.
     """
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        workload = ("namespace", "workload")
-        self._need = Gauge(
-            "foreslice_need_replicas",
-            "Work needed, in full reference replicas; kind is up, keep or reactive.",
-            (*workload, "kind"),
-            registry=self.registry,
-        )
-        self._peak = Gauge(
-            "foreslice_forecast_peak_replicas",
-            "Forecast peak of work, in full reference replicas.",
-            (*workload, "window_s", "quantile"),
-            registry=self.registry,
-        )
-        self._age = Gauge(
-            "foreslice_forecast_age_seconds", "Age of the newest forecast.", workload, registry=self.registry
-        )
-        self._short = Gauge(
-            "foreslice_short_replicas",
-            "Work that no allowed configuration carries, in full reference replicas.",
-            workload,
-            registry=self.registry,
-        )
-        self._cards = Gauge(
-            "foreslice_gpus_in_use", "Cards with an allocated device.", registry=self.registry
-        )
-        self._packed = Gauge(
-            "foreslice_gpus_if_packed",
-            "Cards that the allocated devices would take under free layouts.",
-            registry=self.registry,
-        )
+        self._seen: Tick | None = None
+        self.registry.register(self)
         self._steps = Counter(
             "foreslice_steps",
             "Steps of changes by verb and outcome.",
             ("verb", "outcome"),
             registry=self.registry,
         )
-        self._conditions = Gauge(
-            "foreslice_conditions", "Reasons for which something is not done now.", registry=self.registry
+        self.failures = Counter(
+            "foreslice_job_failures",
+            "Jobs that ended in an error nobody expected, by job: bugs.",
+            ("job",),
+            registry=self.registry,
+        )
+        self.settings_usable = Gauge(
+            "foreslice_settings_usable",
+            "1 while the settings file can be used, 0 while the last good settings go on.",
+            registry=self.registry,
         )
         self.tick_seconds = Histogram(
             "foreslice_tick_seconds", "Own work of one tick.", buckets=TICK_BUCKETS_S, registry=self.registry
@@ -65,27 +51,68 @@ class Telemetry:
 
     def observe(self, tick: Tick) -> None:
         """Export what one tick saw and did."""
-        for key, need in tick.needs.items():
-            labels = (key.namespace, key.name)
-            self._need.labels(*labels, "up").set(need.up)
-            self._need.labels(*labels, "keep").set(need.keep)
-            if need.reactive is None:
-                self._need.remove_by_labels(
-                    {"namespace": key.namespace, "workload": key.name, "kind": "reactive"}
-                )
-            else:
-                self._need.labels(*labels, "reactive").set(need.reactive)
-        for key, outlook in tick.outlooks.items():
-            self._age.labels(key.namespace, key.name).set(tick.at_s - outlook.end_s)
-            if outlook.forecast is not None:
-                for (window_s, quantile), work in outlook.forecast.peaks.items():
-                    if quantile in QUANTILES:
-                        self._peak.labels(key.namespace, key.name, window_s, quantile).set(work)
-        for decision in tick.decisions:
-            self._short.labels(decision.workload.namespace, decision.workload.name).set(decision.short)
         for result in tick.results:
             self._steps.labels(result.step.verb, result.outcome).inc()
-        if tick.fleet is not None:
-            self._cards.set(tick.fleet.gpus_in_use)
-            self._packed.set(tick.cards_if_packed)
-        self._conditions.set(len(tick.conditions))
+        self._seen = tick
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """Return what the newest tick saw."""
+        return _gauges(self._seen) if self._seen is not None else ()
+
+
+def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
+    needs = tick.needs.items()
+    kinds = (
+        *((key, ("up",), need.up) for key, need in needs),
+        *((key, ("keep",), need.keep) for key, need in needs),
+        *((key, ("reactive",), need.reactive) for key, need in needs if need.reactive is not None),
+    )
+    yield _by_workload(
+        "foreslice_need_replicas",
+        "Work needed, in full reference replicas; kind is up, keep or reactive.",
+        kinds,
+        "kind",
+    )
+    yield _by_workload(
+        "foreslice_forecast_peak_replicas",
+        "Forecast peak of work, in full reference replicas.",
+        (
+            (key, (str(window_s), str(quantile)), work)
+            for key, outlook in tick.outlooks.items()
+            if outlook.forecast is not None
+            for (window_s, quantile), work in outlook.forecast.peaks.items()
+        ),
+        "window_s",
+        "quantile",
+    )
+    yield _by_workload(
+        "foreslice_forecast_age_seconds",
+        "Age of the newest bucket that forecasts have seen.",
+        ((key, (), tick.at_s - outlook.end_s) for key, outlook in tick.outlooks.items()),
+    )
+    yield _by_workload(
+        "foreslice_short_replicas",
+        "Work that no allowed configuration carries, in full reference replicas.",
+        ((decision.workload, (), decision.short) for decision in tick.decisions),
+    )
+    yield GaugeMetricFamily(
+        "foreslice_conditions", "Reasons for which something is not done now.", len(tick.conditions)
+    )
+    if tick.fleet is not None:
+        yield GaugeMetricFamily(
+            "foreslice_gpus_in_use", "Cards with an allocated device.", tick.fleet.gpus_in_use
+        )
+        yield GaugeMetricFamily(
+            "foreslice_gpus_if_packed",
+            "Cards that the allocated devices would take under free layouts.",
+            tick.cards_if_packed,
+        )
+
+
+def _by_workload(
+    name: str, about: str, rows: Iterable[tuple[WorkloadKey, tuple[str, ...], float]], *labels: str
+) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, about, labels=(*_WORKLOAD, *labels))
+    for key, values, number in rows:
+        family.add_metric((key.namespace, key.name, *values), number)
+    return family

@@ -135,8 +135,7 @@ def _line(path: Path, root: yaml.Node | None, error: ErrorDetails) -> str:
     message, value, context = error["msg"], error["input"], error.get("ctx", {})
     match error["type"]:
         case "extra_forbidden":
-            near = " or ".join(get_close_matches(str(keys[-1]), known_keys(), n=2, cutoff=0.75))
-            message = f"unknown key, did you mean {near}?" if near else "unknown key"
+            message = _unknown(str(keys[-1]))
         case "missing":
             message = "is missing"
         case "union_tag_not_found":
@@ -149,10 +148,18 @@ def _line(path: Path, root: yaml.Node | None, error: ErrorDetails) -> str:
         case "tuple_type":
             message = "must be a list"
         case "string_pattern_mismatch":
-            message = "must be lower-case letters, digits and '-', as names in Kubernetes are"
+            message = "must be lower-case letters, digits and '-', as in Kubernetes"
         case "misplaced":
             keys = [*keys, *context["at"]]
     return _finding(path, root, keys, message, value)
+
+
+def _unknown(key: str) -> str:
+    known = known_keys()
+    if key in known:
+        return "does not belong here"
+    near = " or ".join(get_close_matches(key, known, n=2, cutoff=0.75))
+    return f"unknown key, did you mean {near}?" if near else "unknown key"
 
 
 def _finding(

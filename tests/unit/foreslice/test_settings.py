@@ -57,6 +57,7 @@ WRONG = {
         ],
     ),
     "key like no other": (HEAD + one(xyz=1), ["5: workloads[0].xyz: unknown key (is 1)"]),
+    "known key elsewhere": ("tier: strict\n" + HEAD + GOOD, ["1: tier: does not belong here (is 'strict')"]),
     "same workload twice": (HEAD + GOOD + GOOD, ["6: workloads[1].name: default/chat is described twice"]),
     "no workload": (
         "version: v1\nmetrics: {source: embedded}\ncluster: {kind: embedded}\nworkloads: []\n",
@@ -83,9 +84,7 @@ WRONG = {
     ),
     "name that Kubernetes refuses": (
         HEAD + one(name="_"),
-        [
-            "5: workloads[0].name: must be lower-case letters, digits and '-', as names in Kubernetes are (is '_')"
-        ],
+        ["5: workloads[0].name: must be lower-case letters, digits and '-', as in Kubernetes (is '_')"],
     ),
     "yes is true": (
         HEAD + "  - {name: yes, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}\n",

@@ -1,0 +1,194 @@
+"""What is known of demand after each look at the metrics source."""
+
+import math
+
+import numpy as np
+import pytest
+
+from capacity.estimate import CapacityModel
+from fleet.boards import H100_80GB
+from fleet.demand import Mix
+from fleet.errors import UnavailableError
+from foreslice.outlook import DEFAULT_MIX, Observatory
+from predictor.ladder import Ladder
+from tests.builders.deciding import workload
+from tests.fakes.metrics import OUTPUT, PROMPT, FakeMetrics
+
+START_S = 1_700_000_040
+"""A whole minute."""
+
+CHAT = workload("chat")
+KEY = CHAT.key
+HISTORY_S = 7200.0
+
+
+class Learner:
+    """Forecasts as the ladder does, and keeps what it was told."""
+
+    def __init__(self, key):
+        self.ladder = Ladder(key)
+        self.seen = []
+
+    def fit(self, history):
+        self.seen = list(history.work)
+        self.ladder.fit(history)
+        return self
+
+    def update(self, work, *, is_censored=False):
+        self.seen.append(work)
+        self.ladder.update(work, is_censored=is_censored)
+
+    def peaks(self):
+        return self.ladder.peaks()
+
+
+class CountingCapacity(CapacityModel):
+    """Counts the shapes that were reckoned."""
+
+    def __init__(self):
+        super().__init__([H100_80GB])
+        self.reckoned = 0
+
+    def capacity(self, *args):
+        self.reckoned += 1
+        return super().capacity(*args)
+
+
+class Scene:
+    """An observatory over scripted metrics, and what it works with."""
+
+    def __init__(self, rates, minutes=60):
+        self.metrics = FakeMetrics(START_S, {KEY: rates})
+        self.learner = Learner(KEY)
+        self.capacity = CountingCapacity()
+        self.observatory = Observatory(
+            [CHAT], self.metrics, self.capacity, [H100_80GB], lambda _: self.learner, HISTORY_S
+        )
+
+    def at(self, minute, seconds=0.0):
+        return self.observatory.refresh(START_S + 60 * minute + seconds)[KEY]
+
+
+def test_history_is_read_once_and_then_only_what_closed_since():
+    scene = Scene([2.0] * 200)
+    for minute, seconds in ((100, 20.0), (101, 20.0), (101, 50.0), (104, 0.0)):
+        scene.at(minute, seconds)
+
+    assert [
+        (START_S + 6000 - 7200, START_S + 6000),
+        (START_S + 6000, START_S + 6060),
+        (START_S + 6060, START_S + 6240),
+    ] == scene.metrics.asked
+    assert 120 + 4 == len(scene.learner.seen)
+
+
+def test_a_source_that_does_not_answer_loses_nothing():
+    scene = Scene(np.linspace(1.0, 3.0, 200))
+    scene.at(100)
+    scene.metrics.is_down = True
+    for minute in (101, 102):
+        with pytest.raises(UnavailableError):
+            scene.at(minute)
+    scene.metrics.is_down = False
+    caught_up = scene.at(103)
+    smooth = Scene(np.linspace(1.0, 3.0, 200))
+    for minute in (100, 101, 102):
+        smooth.at(minute)
+    expected = smooth.at(103)
+
+    assert (START_S + 6000, START_S + 6180) == scene.metrics.asked[-1]
+    np.testing.assert_array_equal(smooth.learner.seen, scene.learner.seen)
+    assert expected.forecast == caught_up.forecast
+    assert START_S + 6180 == caught_up.end_s
+
+
+def test_a_source_that_is_down_from_the_start_leaves_no_outlook_behind():
+    scene = Scene([2.0] * 200)
+    scene.metrics.is_down = True
+    with pytest.raises(UnavailableError):
+        scene.at(100)
+    scene.metrics.is_down = False
+
+    assert scene.at(100).forecast is not None
+    assert 120 == len(scene.learner.seen)
+
+
+def test_time_that_goes_back_teaches_nothing_twice():
+    scene = Scene([2.0] * 200)
+    scene.at(100)
+    assert START_S + 6000 == scene.at(90).end_s
+    scene.at(101)
+
+    assert 121 == len(scene.learner.seen)
+    assert (START_S + 6000, START_S + 6060) == scene.metrics.asked[-1]
+
+
+def test_the_first_forecast_comes_with_the_first_known_work():
+    scene = Scene([math.nan] * 100 + [2.0] * 100)
+    blind = scene.at(100)
+    scene.at(101)  # the growth of a first bucket is not known
+    seeing = scene.at(102)
+
+    assert blind.forecast is None
+    assert blind.no_forecast_because != ""
+    assert seeing.forecast is not None
+    assert "" == seeing.no_forecast_because
+
+
+def test_the_mix_is_carried_through_minutes_in_which_nothing_finished():
+    scene = Scene([2.0] * 100 + [0.0] * 100)
+    scene.at(100)
+    idle = scene.at(180)
+
+    assert Mix(PROMPT, OUTPUT) == idle.mix
+    assert (0.0, 0.0) == (idle.recent_work[0], idle.recent_work[-1])
+
+
+def test_a_mix_that_was_never_seen_is_assumed():
+    assert DEFAULT_MIX == Scene([math.nan] * 200).at(100).mix
+
+
+def test_the_quiet_peak_is_the_largest_work_of_the_quiet_time():
+    scene = Scene([2.0] * 95 + [6.0] + [2.0] * 100)
+    ratio = scene.at(100).quiet_peak(600) / scene.at(110).quiet_peak(600)
+
+    assert pytest.approx(3.0, rel=0.2) == ratio
+
+
+@pytest.mark.parametrize("minute", [91, 95, 100])
+def test_there_is_no_quiet_peak_while_any_minute_of_it_is_unknown(minute):
+    rates = np.full(200, 2.0)
+    rates[minute - 1] = math.nan
+    scene = Scene(rates)
+
+    assert scene.at(100).quiet_peak(600) is None
+
+
+def test_there_is_no_quiet_peak_before_so_much_time_was_seen():
+    outlook = Scene([2.0] * 200).at(100)
+
+    assert outlook.quiet_peak(3600) is not None
+    assert outlook.quiet_peak(3660) is None
+
+
+def test_shapes_are_reckoned_anew_only_when_a_mix_has_moved():
+    scene = Scene([2.0] * 400)
+    scene.at(100)
+    before = scene.capacity.reckoned
+    scene.metrics.prompt = PROMPT * 1.04
+    scene.at(160)
+    assert before == scene.capacity.reckoned
+
+    scene.metrics.prompt = PROMPT * 1.3
+    moved = scene.at(230)
+    assert before < scene.capacity.reckoned
+    assert pytest.approx(PROMPT * 1.3) == moved.mix.prompt_tokens
+
+
+def test_work_per_request_rate_makes_one_replica_out_of_what_the_reference_sustains():
+    capacity = CapacityModel([H100_80GB])
+    scene = Scene([2.0] * 200)
+    mix = Mix(PROMPT, OUTPUT)
+    sustained = capacity.sustained(CHAT, capacity.reference(CHAT), mix)
+
+    assert pytest.approx(1.0) == sustained * scene.observatory.work_per_request_rate(CHAT, mix)
