@@ -39,7 +39,7 @@ def plane(request, tmp_path_factory):
     """A control plane of the minor; its logs are kept if any test fails."""
     directory = tmp_path_factory.mktemp(f"v{request.param}")
     with control_plane(request.param, directory) as started:
-        with closing(connect(started)) as server:
+        with closing(connect(started.kubeconfig)) as server:
             for name, (kind, more) in CLASSES.items():
                 _create_class(server, name, kind, more)
         yield started
@@ -59,9 +59,9 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(f"logs of the control plane: {directory}/*.log")
 
 
-def connect(plane):
-    """Return a connection as administrator."""
-    return ApiServer(new_client_from_config(config_file=str(plane.kubeconfig), persist_config=False))
+def connect(kubeconfig):
+    """Return a connection as whom a kubeconfig is for."""
+    return ApiServer(new_client_from_config(config_file=str(kubeconfig), persist_config=False))
 
 
 def _create_class(server, name, kind, more):
@@ -79,7 +79,7 @@ def _create_class(server, name, kind, more):
 @pytest.fixture
 def server(plane):
     """A connection to the control plane as administrator."""
-    with closing(connect(plane)) as connected:
+    with closing(connect(plane.kubeconfig)) as connected:
         yield connected
 
 

@@ -70,6 +70,10 @@ class ControlPlane:
     logs: Path
     pids: dict[str, int]
 
+    def kubeconfig_of(self, name, token):
+        """Return a kubeconfig for the account that a token belongs to."""
+        return write_kubeconfig(self.logs, self.url, name, token)
+
 
 @contextmanager
 def control_plane(minor, directory):
@@ -82,7 +86,7 @@ def control_plane(minor, directory):
         emulated = f"--emulated-version=kube={minor}"
         etcd = _start_etcd(parts)
         url = _start_api_server(parts, etcd, emulated)
-        configs = {user: _kubeconfig(directory, url, user) for user in (ADMIN, SCHEDULER)}
+        configs = {user: write_kubeconfig(directory, url, user, user) for user in (ADMIN, SCHEDULER)}
         _start_clients(parts, configs, emulated)
         pids = {name: process.pid for name, process in parts.processes.items()}
         yield ControlPlane(minor, url, configs[ADMIN], directory, pids)
@@ -179,18 +183,18 @@ def _start_api_server(parts, etcd, emulated):
     return url
 
 
-def _kubeconfig(directory, url, user):
-    """Write a kubeconfig; JSON is YAML, too."""
+def write_kubeconfig(directory, url, name, token):
+    """Write a kubeconfig for whose token it is, and return its path; JSON is YAML, too."""
     cluster = {"server": url, "certificate-authority": str(directory / "certificates" / "apiserver.crt")}
     body = {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": "test", "cluster": cluster}],
-        "users": [{"name": user, "user": {"token": user}}],
-        "contexts": [{"name": "test", "context": {"cluster": "test", "user": user}}],
+        "users": [{"name": name, "user": {"token": token}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": name}}],
         "current-context": "test",
     }
-    path = directory / f"{user}.kubeconfig"
+    path = directory / f"{name}.kubeconfig"
     path.write_text(json.dumps(body, indent=2))
     return path
 

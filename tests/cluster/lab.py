@@ -17,6 +17,9 @@ PDB = Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
 QUOTA = Kind("v1", "ResourceQuota", "resourcequotas")
 PRIORITY = Kind("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", is_namespaced=False)
 EVENT = Kind("v1", "Event", "events")
+RBAC = "rbac.authorization.k8s.io/v1"
+CLUSTER_ROLE = Kind(RBAC, "ClusterRole", "clusterroles", is_namespaced=False)
+CLUSTER_ROLE_BINDING = Kind(RBAC, "ClusterRoleBinding", "clusterrolebindings", is_namespaced=False)
 
 SIMULATED_BY_KWOK = {"kwok.x-k8s.io/node": "fake"}
 LABEL = "foreslice.dev/lab"
@@ -97,6 +100,19 @@ class Lab:
     def path(self, kind, name):
         """Return the address of one of the lab's objects."""
         return address(kind, self.name if kind.is_namespaced else None, name)
+
+    # Accounts.
+
+    def account(self, name, *rules):
+        """Create a ServiceAccount that may do this in the whole cluster, and return a token of it."""
+        self.create(SERVICE_ACCOUNT, name)
+        role = {"apiGroup": RBAC.partition("/")[0], "kind": "ClusterRole", "name": f"{self.name}-{name}"}
+        subject = {"kind": "ServiceAccount", "namespace": self.name, "name": name}
+        self.create(CLUSTER_ROLE, role["name"], rules=list(rules))
+        self.create(CLUSTER_ROLE_BINDING, role["name"], roleRef=role, subjects=[subject])
+        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        path = self.path(SERVICE_ACCOUNT, name) + "/token"
+        return self.server.request("POST", path, asked)["status"]["token"]
 
     # Nodes and what they publish.
 
