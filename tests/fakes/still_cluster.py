@@ -1,0 +1,49 @@
+"""A cluster that takes every write and shows nothing of it: what a decision was is what was written."""
+
+from dataclasses import replace
+
+from actuator.ports import PlanRecord, StepRecord
+from fleet.change import StepState
+from fleet.errors import UnavailableError
+
+
+class StillCluster:
+    """Always shows the same fleet.
+
+    Attributes:
+        writes: What was asked for, (workload, variant, replicas or `None` for created).
+        is_down: Whether it answers at all.
+    """
+
+    def __init__(self, fleet):
+        self.fleet = fleet
+        self.writes = []
+        self.is_down = False
+
+    def version(self):
+        return self.fleet.version
+
+    def view(self, workloads):
+        if self.is_down:
+            raise UnavailableError("the API server does not answer")
+        return self.fleet
+
+    def create_variant(self, workload, name, shape):
+        self.writes.append((workload.name, name, None))
+
+    def scale(self, workload, variant, replicas, *, expects):
+        self.writes.append((workload.name, variant, replicas))
+
+    def record(self, change):
+        steps = (StepRecord(StepState.PENDING, change.decided_at_s),) * len(change.steps)
+        return PlanRecord(change, steps, "1")
+
+    def plans(self, workload):
+        return ()
+
+    def claim_step(self, plan, index, at_s):
+        return self.finish_step(plan, index, StepState.CLAIMED, at_s)
+
+    def finish_step(self, plan, index, state, at_s, note=""):
+        steps = (*plan.steps[:index], StepRecord(state, at_s, note), *plan.steps[index + 1 :])
+        return replace(plan, steps=steps)

@@ -1,0 +1,335 @@
+"""What one tick decides on scripted demand and a cluster that stands still, and what it leaves alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from actuator.outcome import Outcome
+from allocator.need import Timing
+from capacity.estimate import CapacityModel
+from fleet.boards import H100_80GB
+from fleet.demand import Mix
+from fleet.workload import Mode
+from foreslice.outlook import Observatory
+from foreslice.tick import FORECAST_ADDS_FOR_S, PLAN_HOLDS_FOR_S, Loop
+from predictor.ladder import Ladder
+from tests.builders.deciding import workload
+from tests.builders.fleet import fleet, key, running, standing
+from tests.fakes.metrics import OUTPUT, PROMPT, FakeMetrics
+from tests.fakes.still_cluster import StillCluster
+
+START_S = 1_700_000_040
+"""A whole minute."""
+
+NOON = 180
+"""Minute of the scripts at which the first tick comes."""
+
+CAPACITY = CapacityModel([H100_80GB])
+DOWN = "demand now is not read: the metrics source does not answer"
+
+
+def rate_of(work, of):
+    """Requests/s that are this much work of a workload."""
+    return work * CAPACITY.sustained(of, CAPACITY.reference(of), Mix(PROMPT, OUTPUT))
+
+
+class Clock:
+    def __init__(self, now_s):
+        self._now_s = now_s
+
+    def now_s(self):
+        return self._now_s
+
+    def at(self, minute):
+        self._now_s = START_S + 60 * minute
+
+
+class Scene:
+    """A loop over one workload whose work is scripted by minute, and who stands as `stands` says."""
+
+    def __init__(self, work, stands="1 x whole", mode=Mode.FULL, acting=True, cards=8, scraped=True):
+        self.workload = workload(mode=mode)
+        self.cluster = StillCluster(running(fleet(cards), standing("chat", stands)))
+        ready = [r.pod for v in self.cluster.fleet.standings[0].variants for r in v.replicas]
+        rates = np.asarray([rate_of(x, self.workload) for x in work])
+        pods = {key("chat"): tuple(ready) if scraped else tuple(ready[:-1])}
+        self.metrics = FakeMetrics(START_S, {key("chat"): rates}, pods)
+        self.clock = Clock(START_S + 60 * NOON)
+        self.loop = self.loop_on(self.cluster, acting=acting)
+
+    def loop_on(self, cluster, acting=True):
+        boards = (H100_80GB,)
+        observatory = Observatory(
+            (self.workload,), self.metrics, CAPACITY, boards, lambda w: Ladder(w.key), 86400
+        )
+        return Loop((self.workload,), Timing(), self.clock, self.metrics, observatory, cluster, acting=acting)
+
+    def learn(self):
+        self.loop.forecast()
+        self.loop.plan()
+        return self
+
+    def tick(self, minute=NOON):
+        self.clock.at(minute)
+        return self.loop.tick()
+
+    @property
+    def written(self):
+        """Replicas asked for by variant, as last written."""
+        return {variant: replicas for _, variant, replicas in self.cluster.writes if replicas is not None}
+
+
+def steady(work, minutes=400):
+    return [work] * minutes
+
+
+def need(tick):
+    return tick.needs[key("chat")]
+
+
+def carried(tick):
+    """Work that the decided goal carries."""
+    (decision,) = tick.decisions
+    return tick.outlooks[key("chat")].offers.carried(decision.goal)
+
+
+class TestWithoutAForecast:
+    def test_nothing_is_decided_and_the_reason_is_said(self):
+        scene = Scene(steady(3.0))
+        tick = scene.tick()
+
+        assert ("no forecast has been made yet",) == tick.conditions
+        assert ((), (), {}) == (tick.decisions, tick.results, tick.needs)
+        assert [] == scene.cluster.writes
+
+    def test_a_source_that_never_answered_is_named(self):
+        scene = Scene(steady(3.0))
+        scene.metrics.is_down = True
+        tick = scene.learn().tick()
+
+        assert ("forecasts are not renewed: the metrics source does not answer", DOWN) == tick.conditions
+        assert [] == scene.cluster.writes
+
+    def test_too_little_history_leaves_what_is_asked_now(self):
+        """The script begins with the tick: nothing has been learnt, but the pods show what they get."""
+        scene = Scene(steady(2.5))
+        scene.clock.at(1)
+        tick = scene.learn().tick(1)
+
+        assert 0.0 == need(tick).forecast_up
+        assert pytest.approx(2.5, rel=0.05) == need(tick).up
+        assert scene.written != {}
+
+
+class TestAdding:
+    def test_capacity_is_added_in_the_tick_that_needs_it(self):
+        scene = Scene(steady(2.0)).learn()
+        tick = scene.tick()
+
+        assert () == tick.conditions
+        assert pytest.approx(2.0, rel=0.05) == need(tick).up
+        assert need(tick).up <= carried(tick)
+        assert scene.written != {}
+
+    def test_what_is_asked_now_needs_no_new_forecast(self):
+        scene = Scene(steady(0.5, NOON) + steady(3.0)).learn()
+        tick = scene.tick(NOON + 5)
+
+        assert pytest.approx(3.0, rel=0.05) == need(tick).reactive
+        assert scene.written["chat-whole"] >= 4
+
+    def test_enough_is_left_alone(self):
+        scene = Scene(steady(0.7)).learn()
+
+        assert () == scene.tick().results
+        assert [] == scene.cluster.writes
+
+    def test_never_beyond_the_cards_and_the_shortage_is_said(self):
+        scene = Scene(steady(6.0), cards=2).learn()
+        (decision,) = scene.tick().decisions
+
+        assert pytest.approx(6.0 - 2 * 0.825, rel=0.1) == decision.short
+        assert {"chat-whole": 2} == scene.written
+
+
+class TestMetricsDown:
+    def test_the_forecast_may_add(self):
+        scene = Scene(steady(2.0)).learn()
+        scene.metrics.is_down = True
+        tick = scene.tick(NOON + 1)
+
+        assert (DOWN,) == tick.conditions
+        assert need(tick).reactive is None
+        assert 2.0 <= need(tick).up <= carried(tick)
+        assert scene.written != {}
+
+    @pytest.mark.parametrize(
+        ("age_s", "adds"), [(FORECAST_ADDS_FOR_S, True), (FORECAST_ADDS_FOR_S + 60, False)]
+    )
+    def test_but_only_for_half_an_hour(self, age_s, adds):
+        scene = Scene(steady(2.0)).learn()
+        scene.metrics.is_down = True
+        tick = scene.tick(NOON + age_s // 60)
+
+        assert adds == (need(tick).up > 0)
+        assert adds == (scene.written != {})
+
+    @pytest.mark.parametrize("minutes", [1, 29, 31, 600])
+    def test_nothing_is_ever_removed(self, minutes):
+        scene = Scene(steady(0.1), "4 x whole").learn()
+        scene.metrics.is_down = True
+        scene.clock.at(NOON + minutes)
+        scene.learn()
+        tick = scene.tick(NOON + minutes)
+
+        assert need(tick).distrust != ()
+        assert [] == scene.cluster.writes
+
+    def test_they_are_read_again_when_they_are_back(self):
+        scene = Scene(steady(2.0)).learn()
+        scene.metrics.is_down = True
+        scene.tick(NOON + 1)
+        scene.metrics.is_down = False
+        scene.clock.at(NOON + 40)
+        scene.learn()
+
+        assert () == scene.tick(NOON + 40).conditions
+
+
+class TestClusterDown:
+    def test_it_is_said_and_what_is_known_is_still_shown(self):
+        scene = Scene(steady(2.0)).learn()
+        scene.cluster.is_down = True
+        tick = scene.tick()
+
+        assert ("the cluster is not seen: the API server does not answer",) == tick.conditions
+        assert tick.fleet is None
+        assert pytest.approx(2.0, rel=0.05) == need(tick).up
+        assert ([], ()) == (scene.cluster.writes, tick.decisions)
+
+    def test_the_plan_waits_for_it(self):
+        scene = Scene(steady(2.0))
+        scene.cluster.is_down = True
+        scene.learn()
+        scene.cluster.is_down = False
+
+        assert () == scene.tick().conditions
+        assert scene.written != {}
+
+
+def test_a_workload_that_cannot_be_handled_is_a_condition_and_no_decision():
+    scene = Scene(steady(2.0))
+    scene.cluster.fleet = replace(
+        scene.cluster.fleet, standings=(), refused={key("chat"): "there is no Deployment serving/chat"}
+    )
+    tick = scene.learn().tick()
+
+    assert ("serving/chat: there is no Deployment serving/chat",) == tick.conditions
+    assert ((), []) == (tick.decisions, scene.cluster.writes)
+
+
+def test_without_a_cluster_it_observes_and_forecasts():
+    scene = Scene(steady(2.0))
+    scene.loop = scene.loop_on(None)
+    tick = scene.learn().tick()
+
+    assert (None, (), ()) == (tick.fleet, tick.decisions, tick.conditions)
+    assert pytest.approx(2.0, rel=0.05) == need(tick).up
+    assert 0 == tick.cards_if_packed
+
+
+class TestWhatMayBeWritten:
+    @pytest.mark.parametrize("mode", [Mode.OFF, Mode.FORECAST_ONLY, Mode.ADVISE])
+    @pytest.mark.parametrize("work", [0.1, 3.0], ids=["too much", "too little"])
+    def test_below_scale_up_only_nothing_is(self, mode, work):
+        scene = Scene(steady(work), "2 x whole", mode).learn()
+        tick = scene.tick()
+
+        assert [] == scene.cluster.writes
+        assert {Outcome.HELD} == {result.outcome for result in tick.results}
+
+    @pytest.mark.parametrize("work", [0.1, 3.0], ids=["too much", "too little"])
+    def test_a_dry_run_says_what_it_would_do_and_writes_nothing(self, work):
+        scene = Scene(steady(work), "2 x whole", acting=False).learn()
+        tick = scene.tick()
+
+        assert [] == scene.cluster.writes
+        assert Outcome.PROPOSED in {result.outcome for result in tick.results}
+
+    def test_scale_up_only_adds(self):
+        scene = Scene(steady(3.0), mode=Mode.SCALE_UP_ONLY).learn()
+        scene.tick()
+
+        assert {"chat-whole": 4} == scene.written
+
+    def test_scale_up_only_removes_nothing(self):
+        scene = Scene(steady(0.1), "4 x whole", Mode.SCALE_UP_ONLY).learn()
+        scene.tick()
+
+        assert scene.written.get("chat-whole", 4) >= 4
+
+
+class TestRemoving:
+    def test_what_is_not_needed_goes_on_trusted_evidence(self):
+        scene = Scene(steady(0.7), "4 x whole").learn()
+        tick = scene.tick()
+
+        assert () == need(tick).distrust
+        assert {"chat-whole": 1} == scene.written
+
+    def test_a_pod_that_is_ready_but_not_scraped_keeps_all(self):
+        scene = Scene(steady(0.7), "4 x whole", scraped=False).learn()
+
+        assert need(scene.tick()).distrust != ()
+        assert [] == scene.cluster.writes
+
+    def test_an_unknown_minute_in_the_quiet_time_keeps_all(self):
+        script = steady(0.7)
+        script[NOON - 5] = np.nan
+        scene = Scene(script, "4 x whole").learn()
+        tick = scene.tick()
+
+        assert ("demand over the quiet time is not known throughout",) == need(tick).distrust
+        assert [] == scene.cluster.writes
+
+    def test_a_burst_in_the_quiet_time_keeps_what_it_needed(self):
+        script = steady(0.7)
+        script[NOON - 5] = 2.0
+        scene = Scene(script, "4 x whole").learn()
+        scene.tick()
+
+        assert scene.written.get("chat-whole", 4) >= 3
+
+    def test_a_plan_that_is_older_than_ten_minutes_is_not_followed(self):
+        scene = Scene(steady(0.7), "4 x whole").learn()
+        scene.tick(NOON + PLAN_HOLDS_FOR_S // 60 + 1)
+        assert [] == scene.cluster.writes
+
+        scene.tick(NOON + PLAN_HOLDS_FOR_S // 60)
+        assert {"chat-whole": 1} == scene.written
+
+    def test_a_plan_for_another_start_is_not_followed(self):
+        scene = Scene(steady(0.7), "4 x whole").learn()
+        scene.cluster.fleet = running(fleet(8), standing("chat", "3 x whole"))
+        scene.tick()
+
+        assert [] == scene.cluster.writes
+
+    def test_an_addition_that_is_due_goes_before_the_plan(self):
+        scene = Scene(steady(0.7, NOON) + steady(6.0), "4 x whole").learn()
+        scene.tick(NOON + 2)
+
+        assert scene.written["chat-whole"] > 4
+
+
+def test_two_loops_that_see_the_same_decide_the_same():
+    script = np.random.default_rng(5).uniform(0.2, 3.0, 400)
+    ticks = []
+    for _ in range(2):
+        scene = Scene(script, "2 x whole").learn()
+        ticks.append(scene.tick(NOON + 1))
+
+    assert ticks[0].needs == ticks[1].needs
+    assert ticks[0].decisions == ticks[1].decisions
+    assert ticks[0].results == ticks[1].results
