@@ -1,0 +1,1 @@
+"""A real Kubernetes cluster behind `actuator.ports.Cluster`: raw JSON in, server-side apply out."""

@@ -1,0 +1,113 @@
+"""Requests to an API server and its answers, as plain JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from kubernetes.client import ApiClient, ApiException
+from urllib3 import HTTPResponse
+from urllib3.exceptions import HTTPError
+
+from actuator.kube.errors import error_of
+from actuator.manifest import Json
+from fleet.errors import UnavailableError
+
+FIELD_MANAGER = "foreslice"
+"""Name under which the API server records which fields we own."""
+
+APPLY = "application/apply-patch+yaml"
+"""Content type of server-side apply; JSON is YAML."""
+
+# Longest waits for a connection, and for an answer or its next bytes.
+_TIMEOUTS_S = (5.0, 15.0)
+
+
+class ApiServer:
+    """An API server, asked by path; threads may share it.
+
+    Every call raises `RefusedError` (400, 403, 422), `ConflictError` or one of `actuator.kube.errors` (404,
+    409, 410), or `UnavailableError` (401, 429, 5xx, no answer, or one that is no JSON).
+    """
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        query: Mapping[str, Any] | None = None,
+        content_type: str = "application/json",
+    ) -> Json:
+        """Return the answer to a request."""
+        with self._open(method, path, body, query, content_type) as response:
+            try:
+                answer: Json = json.loads(response.read())
+            except (HTTPError, ValueError) as error:
+                raise UnavailableError(f"{method} {path}: {error}") from error
+        return answer
+
+    def create(self, path: str, body: Json) -> Json:
+        """Write a new object; `ExistsError` where there is one of its name."""
+        return self.request("POST", path, body, {"fieldManager": FIELD_MANAGER})
+
+    def apply(self, path: str, body: Json, *, force: bool) -> Json:
+        """Apply fields to an object, on the resourceVersion that the body carries, if any.
+
+        Raises:
+            OwnedError: Another manager owns one of the fields with another value, and `force` is off.
+        """
+        query = {"fieldManager": FIELD_MANAGER, "force": str(force).lower()}
+        return self.request("PATCH", path, body, query, APPLY)
+
+    def stream(self, path: str, query: Mapping[str, Any]) -> HTTPResponse:
+        """Return an answer that goes on, to be read line by line and closed by the caller."""
+        return self._open("GET", path, None, query, "application/json", (_TIMEOUTS_S[0], 3 * _TIMEOUTS_S[1]))
+
+    def close(self) -> None:
+        """End all connections."""
+        self._client.close()  # type: ignore[no-untyped-call]  # shipped without types
+
+    def _open(
+        self,
+        method: str,
+        path: str,
+        body: Json | None,
+        query: Mapping[str, Any] | None,
+        content_type: str,
+        timeouts_s: tuple[float, float] = _TIMEOUTS_S,
+    ) -> HTTPResponse:
+        _, url, headers, _, _ = self._client.param_serialize(
+            method,
+            path,
+            query_params=list((query or {}).items()),
+            header_params={"Content-Type": content_type},
+            auth_settings=["BearerToken"],
+        )
+        try:
+            response: HTTPResponse = self._client.call_api(
+                method, url, headers, body, _request_timeout=timeouts_s
+            ).response
+        except (HTTPError, ApiException) as error:
+            raise UnavailableError(f"{method} {path}: {error}") from error
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            with response:
+                raise error_of(_status(response), f"{method} {path}")
+        return response
+
+
+def _status(response: HTTPResponse) -> Json:
+    """Return what a failed answer says: a `Status`, or the text of whatever stands before the server."""
+    try:
+        said = response.read().decode(errors="replace")
+    except HTTPError as error:
+        said = str(error)
+    try:
+        status = json.loads(said)
+        return {**status, "code": response.status}
+    except (ValueError, TypeError):
+        return {"code": response.status, "message": f"{response.status} {said[:200].strip()}"}

@@ -1,0 +1,233 @@
+"""A Kubernetes cluster as the service sees it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from threading import Lock
+
+from actuator.kube.apiserver import ApiServer
+from actuator.kube.errors import ExistsError, NotFoundError
+from actuator.kube.mirror import Mirror, Scope
+from actuator.kube.reflector import Reflector
+from actuator.kube.resources import (
+    CLAIM_TEMPLATES,
+    CLAIMS,
+    CLUSTER_WIDE,
+    DEPLOYMENTS,
+    OF_WORKLOADS,
+    PLANS,
+    PODS,
+    SLICES,
+)
+from actuator.kube.scale import apply_scale, scaled, scaling
+from actuator.manifest import Json
+from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
+from actuator.objects.slices import SliceReader
+from actuator.objects.snapshot import Snapshot, fleet_of
+from actuator.objects.variants import is_variant_of, variant_objects
+from actuator.ports import PlanRecord, StepRecord
+from fleet.change import ChangeSet, StepState
+from fleet.cluster import Fleet
+from fleet.errors import ConflictError, RefusedError, UnavailableError
+from fleet.shape import Shape
+from fleet.workload import WorkloadKey
+
+Fence = Callable[[], int]
+"""Returns how often the lead has changed hands up to ours; raises `RefusedError` where it is not ours."""
+
+FIRST_LIST_S = 5.0
+"""How long a view waits for what was never listed."""
+
+NO_PLANS = "the cluster does not know FractionPlan, so nothing can be done: kubectl apply -f deploy/crds"
+
+
+class KubeCluster:
+    """Implements `actuator.ports.Cluster` on an API server. Close it in the end.
+
+    It is read by watches, so a view costs no request; it shows what we wrote at once, and what others wrote
+    within moments. Resources are watched one by one, so it may show two of them some milliseconds apart.
+    Plans are read anew whenever they are asked for: a new leader must not go by what it heard.
+
+    Args:
+        server: The API server.
+        namespaces: Namespaces of workloads; those of workloads that `view` is asked for later are added.
+        fence: Asked right before every write.
+    """
+
+    def __init__(self, server: ApiServer, namespaces: Iterable[str], fence: Fence) -> None:
+        self._server = server
+        self._fence = fence
+        self._mirror = Mirror()
+        self._reader = SliceReader()
+        self._lock = Lock()
+        self._seen: tuple[tuple[WorkloadKey, ...], Fleet] | None = None
+        self._reflectors: dict[Scope, Reflector] = {}
+        self._watch(Scope(resource) for resource in CLUSTER_WIDE)
+        self._watch_namespaces(namespaces)
+
+    def close(self) -> None:
+        """End all watches."""
+        for reflector in self._reflectors.values():
+            reflector.close()
+
+    def age_s(self) -> float | None:
+        """Return how long ago the quietest watch was last heard of, `None` until all has been listed."""
+        ages = [reflector.age_s() for reflector in self._reflectors.values()]
+        known = [age_s for age_s in ages if age_s is not None]
+        return max(known) if len(known) == len(ages) else None
+
+    def version(self) -> str:
+        """Return a token that changes whenever `view` would."""
+        return self._mirror.version
+
+    def view(self, workloads: Sequence[WorkloadKey]) -> Fleet:
+        """Return a snapshot of the fleet and of these workloads; `UnavailableError` before the first one."""
+        asked = tuple(workloads)
+        with self._lock:
+            self._watch_namespaces(key.namespace for key in asked)
+            self._await_lists()
+            if self._seen is None or self._seen[0] != asked or self._seen[1].version != self.version():
+                version, held = self._mirror.snapshot()
+                snapshot = Snapshot(
+                    version=version,
+                    slices=held[SLICES],
+                    claims=held[CLAIMS],
+                    deployments=held[DEPLOYMENTS],
+                    templates=held[CLAIM_TEMPLATES],
+                    pods=held[PODS],
+                    plans=held[PLANS],
+                )
+                self._seen = asked, fleet_of(snapshot, asked, self._reader)
+            return self._seen[1]
+
+    def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:
+        """Create a copy of the workload's Deployment at zero replicas of this shape; existing = no change.
+
+        Created and not applied: of two that try, one must be told, and replicas must not go back to zero.
+        """
+        base = self._base(workload)
+        templates, deployments = (Scope(kind, workload.namespace) for kind in (CLAIM_TEMPLATES, DEPLOYMENTS))
+        template, variant = variant_objects(
+            base,
+            {body["metadata"]["name"]: body for body in self._mirror.list(templates)},
+            name,
+            shape,
+            self.view([workload]).boards(),
+        )
+        held = self._mirror.get(deployments, name)
+        if held is not None and not is_variant_of(held, base):
+            raise RefusedError(f"Deployment {workload.namespace}/{name} is no variant of {workload}")
+        if self._mirror.get(templates, template["metadata"]["name"]) is None:
+            with suppress(ExistsError):  # its name says what is in it
+                self._create(templates, template)
+        if held is None:
+            self._create(deployments, variant)
+
+    def scale(self, workload: WorkloadKey, variant: str, replicas: int, *, expects: str | None) -> None:
+        """Set the replicas of one Deployment; `expects` is the version it must still have (`None` = any)."""
+        base = self._base(workload)
+        scope = Scope(DEPLOYMENTS, workload.namespace)
+        held = self._mirror.get(scope, variant)
+        if held is None:
+            raise ConflictError(f"Deployment {workload.namespace}/{variant} does not exist")
+        if variant != workload.name and not is_variant_of(held, base):
+            raise RefusedError(f"Deployment {workload.namespace}/{variant} is no variant of {workload}")
+        path = DEPLOYMENTS.path(workload.namespace, variant, "scale")
+        body = scaling(workload.namespace, variant, replicas, expects)
+
+        def apply(*, force: bool) -> Json:
+            self._fence()
+            return self._server.apply(path, body, force=force)
+
+        self._mirror.take(
+            scope, scaled(held, apply_scale(apply, f"Deployment {workload.namespace}/{variant}"))
+        )
+
+    def record(self, change: ChangeSet) -> PlanRecord:
+        """Write the plan if it is new and return what the cluster holds; of a target 20 plans are kept."""
+        scope = Scope(PLANS, change.target.namespace)
+        try:
+            held = self._create(scope, plan_of(change))
+        except ExistsError:
+            return self._kept(change)
+        except NotFoundError as error:
+            raise RefusedError(NO_PLANS) from error
+        for name in to_delete(self.plans(change.target)):
+            self._fence()
+            self._server.request("DELETE", PLANS.path(scope.namespace, name))
+        return record_of(held)
+
+    def plans(self, workload: WorkloadKey) -> tuple[PlanRecord, ...]:
+        """Return the kept plans of a workload, newest first; none where plans are not known at all."""
+        labels = ",".join(f"{key}={value}" for key, value in target_labels(workload).items())
+        try:
+            found = self._server.request(
+                "GET", PLANS.path(workload.namespace), None, {"labelSelector": labels}
+            )
+        except NotFoundError:
+            return ()
+        return newest_first(record_of(plan) for plan in found["items"])
+
+    def claim_step(self, plan: PlanRecord, index: int, at_s: float) -> PlanRecord:
+        """Mark a step as claimed before its first write, on the plan's version."""
+        return self._mark(plan, index, StepRecord(StepState.CLAIMED, at_s))
+
+    def finish_step(
+        self, plan: PlanRecord, index: int, state: StepState, at_s: float, note: str = ""
+    ) -> PlanRecord:
+        """Mark a step as done, failed or superseded, or as pending again where it was held."""
+        return self._mark(plan, index, StepRecord(state, at_s, note))
+
+    def _mark(self, plan: PlanRecord, index: int, step: StepRecord) -> PlanRecord:
+        scope, name = Scope(PLANS, plan.change.target.namespace), plan.change.name
+        steps = (*plan.steps[:index], step, *plan.steps[index + 1 :])
+        body = {
+            "apiVersion": PLANS.api_version,
+            "kind": PLANS.kind,
+            "metadata": {"namespace": scope.namespace, "name": name, "resourceVersion": plan.version},
+            "status": {"leaseTransitions": self._fence(), **status_of(steps)},
+        }
+        try:
+            # Nobody else writes the status, and the version that it carries says that nobody did.
+            held = self._server.apply(PLANS.path(scope.namespace, name, "status"), body, force=True)
+        except NotFoundError as error:
+            raise ConflictError(f"{PLANS.kind} {scope.namespace}/{name} does not exist") from error
+        self._mirror.take(scope, held)
+        return record_of(held)
+
+    def _kept(self, change: ChangeSet) -> PlanRecord:
+        for record in self.plans(change.target):
+            if record.change.name == change.name:
+                return record
+        raise ConflictError(
+            f"{PLANS.kind} {change.target.namespace}/{change.name} is not kept as a plan of ours"
+        )
+
+    def _create(self, scope: Scope, body: Json) -> Json:
+        self._fence()
+        held = self._server.create(scope.path, body)
+        self._mirror.take(scope, held)
+        return held
+
+    def _base(self, workload: WorkloadKey) -> Json:
+        """Return the workload's own Deployment; `RefusedError` if there is none."""
+        base = self._mirror.get(Scope(DEPLOYMENTS, workload.namespace), workload.name)
+        if base is None:
+            raise RefusedError(f"Deployment {workload} does not exist")
+        return base
+
+    def _watch_namespaces(self, namespaces: Iterable[str]) -> None:
+        self._watch(Scope(kind, namespace) for namespace in namespaces for kind in OF_WORKLOADS)
+
+    def _watch(self, scopes: Iterable[Scope]) -> None:
+        for scope in scopes:
+            if scope not in self._reflectors:
+                self._reflectors[scope] = Reflector(self._server, scope, self._mirror)
+
+    def _await_lists(self) -> None:
+        until_s = time.monotonic() + FIRST_LIST_S
+        for scope, reflector in self._reflectors.items():
+            if not reflector.wait(until_s - time.monotonic()):
+                raise UnavailableError(reflector.trouble or f"{scope.path} was not listed yet")

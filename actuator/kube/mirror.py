@@ -1,0 +1,111 @@
+"""What the API server holds, as last heard: one set of objects for all watches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+
+from actuator.kube.resources import Resource
+from actuator.manifest import Json, key_of, version_of
+from fleet.workload import WorkloadKey
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What one watch follows: a resource in one namespace, or everywhere."""
+
+    resource: Resource
+    namespace: str = ""
+
+    @property
+    def path(self) -> str:
+        """Address of the objects."""
+        return self.resource.path(self.namespace)
+
+
+class Mirror:
+    """Objects by scope, the newest version of each; threads may share it.
+
+    What we write goes in at once, and older news of it that comes later is passed over: whoever looks sees
+    his own writes. resourceVersions are compared as numbers, as Kubernetes warrants from 1.35 on (KEP-5504);
+    etcd's revisions, which they are, always were.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._held: defaultdict[Scope, dict[WorkloadKey, Json]] = defaultdict(dict)
+        self._changes = 0
+
+    @property
+    def version(self) -> str:
+        """Token that changes with every change."""
+        return str(self._changes)
+
+    def snapshot(self) -> tuple[str, Mapping[Resource, list[Json]]]:
+        """Return the version and everything that is held, by resource."""
+        found: defaultdict[Resource, list[Json]] = defaultdict(list)
+        with self._lock:
+            for scope, bodies in self._held.items():
+                found[scope.resource].extend(bodies.values())
+            return self.version, found
+
+    def get(self, scope: Scope, name: str) -> Json | None:
+        """Return an object of a namespaced scope, `None` if it is not known."""
+        with self._lock:
+            return self._held[scope].get(WorkloadKey(scope.namespace, name))
+
+    def list(self, scope: Scope) -> list[Json]:
+        """Return the objects of a scope."""
+        with self._lock:
+            return list(self._held[scope].values())
+
+    def replace(self, scope: Scope, bodies: Iterable[Json], version: str) -> None:
+        """Take a whole list, as of a version; what was heard later than that stays."""
+        listed = {key_of(body): _trimmed(scope.resource, body) for body in bodies}
+        with self._lock:
+            held = self._held[scope]
+            newer = {key: body for key, body in held.items() if _number(body) > int(version)}
+            fresh = {**listed, **newer}
+            if _versions(fresh) != _versions(held):
+                self._changes += 1
+            self._held[scope] = fresh
+
+    def clear(self, scope: Scope) -> None:
+        """Forget a scope that the server does not serve."""
+        with self._lock:
+            if self._held.pop(scope, None):
+                self._changes += 1
+
+    def take(self, scope: Scope, body: Json) -> None:
+        """Take a new or changed object."""
+        body = _trimmed(scope.resource, body)
+        with self._lock:
+            held = self._held[scope].get(key_of(body))
+            if held is not None and (_number(held) > _number(body) or held == body):
+                return
+            self._held[scope][key_of(body)] = body
+            self._changes += 1
+
+    def drop(self, scope: Scope, body: Json) -> None:
+        """Forget an object that was deleted."""
+        with self._lock:
+            held = self._held[scope].get(key_of(body))
+            if held is not None and _number(held) <= _number(body):
+                del self._held[scope][key_of(body)]
+                self._changes += 1
+
+
+def _trimmed(resource: Resource, body: Json) -> Json:
+    """Return an object that says what it is, which lists leave out, without the part that nobody reads."""
+    metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
+    return {**body, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+
+
+def _number(body: Json) -> int:
+    return int(version_of(body))
+
+
+def _versions(bodies: Mapping[WorkloadKey, Json]) -> dict[WorkloadKey, str]:
+    return {key: version_of(body) for key, body in bodies.items()}

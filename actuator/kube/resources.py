@@ -1,0 +1,43 @@
+"""The resources that are read and written, and where an API server serves them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from actuator.objects.plans import API_VERSION, KIND
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One kind of object.
+
+    Attributes:
+        api_version: Group and version.
+        kind: As in the object's `kind`.
+        plural: As in its address, and in RBAC rules.
+    """
+
+    api_version: str
+    kind: str
+    plural: str
+
+    def path(self, namespace: str = "", name: str = "", part: str = "") -> str:
+        """Return the address of all objects, of those in a namespace, of one, or of a part of one."""
+        root = "/apis" if "/" in self.api_version else "/api"
+        scope = f"/namespaces/{namespace}" if namespace else ""
+        tail = "".join(f"/{piece}" for piece in (name, part) if piece)
+        return f"{root}/{self.api_version}{scope}/{self.plural}{tail}"
+
+
+SLICES = Resource("resource.k8s.io/v1", "ResourceSlice", "resourceslices")
+CLAIMS = Resource("resource.k8s.io/v1", "ResourceClaim", "resourceclaims")
+CLAIM_TEMPLATES = Resource("resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates")
+DEPLOYMENTS = Resource("apps/v1", "Deployment", "deployments")
+PODS = Resource("v1", "Pod", "pods")
+PLANS = Resource(API_VERSION, KIND, "fractionplans")
+
+CLUSTER_WIDE = (SLICES, CLAIMS)
+"""What is watched everywhere: claims of foreign namespaces hold devices too."""
+
+OF_WORKLOADS = (DEPLOYMENTS, CLAIM_TEMPLATES, PODS, PLANS)
+"""What is watched in the namespaces of workloads and nowhere else."""

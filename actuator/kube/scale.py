@@ -1,0 +1,67 @@
+"""Replicas of a Deployment by server-side apply on its scale subresource.
+
+The subresource, because the permission to patch it is a permission to change replicas and nothing else;
+applied, because the API server then names everyone else who keeps the field, and overwrites nobody unless it
+is forced to. We force `spec.replicas` alone, and only over writers that come and go: a person with kubectl, a
+chart's last installation. What applies the field again and again is not fought.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from actuator.kube.errors import OwnedError
+from actuator.manifest import Json, version_of
+from fleet.errors import RefusedError
+
+HPA = "kube-controller-manager"
+"""Manager under which a HorizontalPodAutoscaler scales: it writes once each time, and will again."""
+
+
+def scaling(namespace: str, name: str, replicas: int, expects: str | None) -> Json:
+    """Return the fields to apply; `expects` is the version that the Deployment must still have."""
+    version = {} if expects is None else {"resourceVersion": expects}
+    return {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"namespace": namespace, "name": name, **version},
+        "spec": {"replicas": replicas},
+    }
+
+
+class Apply(Protocol):
+    """Applies a scale."""
+
+    def __call__(self, *, force: bool) -> Json:
+        """Return the `Scale` that results; `OwnedError` without force where others keep the field."""
+        ...
+
+
+def apply_scale(apply: Apply, where: str) -> Json:
+    """Return the `Scale` that results; `where` names the Deployment for the message.
+
+    Raises:
+        RefusedError: Something that will write it again keeps the field.
+    """
+    try:
+        return apply(force=False)
+    except OwnedError as error:
+        keepers = sorted({*error.lasting, *({HPA} & {*error.once})})
+        if keepers:
+            raise RefusedError(f"{where}: {_why_not(keepers)}") from error
+        return apply(force=True)
+
+
+def scaled(deployment: Json, scale: Json) -> Json:
+    """Return a Deployment as it is once a scale was written; a `Scale` leaves zero out."""
+    metadata = {**deployment["metadata"], "resourceVersion": version_of(scale)}
+    return {
+        **deployment,
+        "metadata": metadata,
+        "spec": {**deployment["spec"], "replicas": scale["spec"].get("replicas", 0)},
+    }
+
+
+def _why_not(keepers: list[str]) -> str:
+    who = " and ".join("a HorizontalPodAutoscaler" if keeper == HPA else keeper for keeper in keepers)
+    return f"spec.replicas is kept by {who}; take it out of what that applies, or set mode to advise"

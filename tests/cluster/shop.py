@@ -1,0 +1,120 @@
+"""Namespace `shop`, with one node of two H100, as the real adapter of the cluster sees it."""
+
+import time
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import yaml
+from kubernetes.config import new_client_from_config
+
+from actuator.kube.apiserver import ApiServer
+from actuator.kube.cluster import KubeCluster
+from actuator.kube.resources import CLAIM_TEMPLATES, CLAIMS, DEPLOYMENTS, PLANS, PODS
+from fleet.boards import H100_80GB
+from fleet.errors import ConflictError
+from fleet.workload import WorkloadKey
+from simulator.pods import condition
+from tests.cluster.lab import NOT_ALLOCATED, Lab, until
+
+SHOP = "shop"
+DEPLOY = Path(__file__).parents[2] / "deploy"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+QUIET_S = 0.3
+
+
+def always():
+    """Lead, for the first time."""
+    return 1
+
+
+@contextmanager
+def shop_of(plane):
+    """Set the shop up; everything of it is gone in the end."""
+    with closing(open_server(plane)) as server:
+        install_plans(server)
+        lab = Lab(server, SHOP)
+        lab.node(H100_80GB, H100_80GB)
+        try:
+            yield Shop(server)
+        finally:
+            lab.close()
+
+
+def open_server(plane):
+    """Return the API server as the adapter uses it, as administrator."""
+    return ApiServer(new_client_from_config(config_file=str(plane.kubeconfig), persist_config=False))
+
+
+def install_plans(server):
+    """Make FractionPlan known, if it is not yet."""
+    body = yaml.safe_load((DEPLOY / "crds/fractionplan.yaml").read_text())
+    try:
+        server.request("POST", CRDS, body)
+    except ConflictError:
+        return
+    until(lambda: _is_served(server))
+
+
+def _is_served(server):
+    try:
+        return server.request("GET", PLANS.path(SHOP))["items"] == []
+    except ConflictError:
+        return False
+
+
+class Shop:
+    """What the owner of the namespace does, and how its cluster comes to rest."""
+
+    def __init__(self, server):
+        self.server = server
+
+    @contextmanager
+    def cluster(self, fence=always, server=None):
+        """Open the adapter."""
+        with closing(KubeCluster(server or self.server, [SHOP], fence)) as cluster:
+            yield cluster
+
+    def create(self, cluster, body):
+        """Create an object and return when the adapter has heard of it."""
+        resource = {"Deployment": DEPLOYMENTS, "ResourceClaimTemplate": CLAIM_TEMPLATES}[body["kind"]]
+        self.server.request("POST", resource.path(SHOP), body)
+        if resource is DEPLOYMENTS:
+            key = WorkloadKey(SHOP, body["metadata"]["name"])
+            until(lambda: _is_seen(cluster, key))
+
+    def settle(self, cluster):
+        """Return when every Deployment has its pods, each pod serves or waits, and no news comes."""
+        while True:
+            until(self._is_at_rest)
+            before = cluster.version()
+            time.sleep(QUIET_S)
+            if before == cluster.version():
+                return
+
+    def clear(self):
+        """Delete everything but the node."""
+        for resource in (DEPLOYMENTS, PLANS, CLAIM_TEMPLATES):
+            self.server.request("DELETE", resource.path(SHOP))
+        until(lambda: not any(self.list(kind) for kind in (DEPLOYMENTS, PODS, CLAIMS, PLANS)))
+
+    def list(self, resource):
+        """Return the shop's objects of a resource."""
+        return self.server.request("GET", resource.path(SHOP))["items"]
+
+    def _is_at_rest(self):
+        pods = self.list(PODS)
+        wanted = sum(body["spec"]["replicas"] for body in self.list(DEPLOYMENTS))
+        return wanted == len(pods) == len(self.list(CLAIMS)) and all(map(_is_settled, pods))
+
+
+def _is_seen(cluster, key):
+    view = cluster.view([key])
+    return key in view.refused or view.standing(key) is not None
+
+
+def _is_settled(pod):
+    if "deletionTimestamp" in pod["metadata"]:
+        return False
+    if (condition(pod, "Ready") or {}).get("status") == "True":
+        return True
+    return NOT_ALLOCATED in (condition(pod, "PodScheduled") or {}).get("message", "")
