@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
 from multiprocessing import Manager
 from pathlib import Path
 from queue import Empty, Queue
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
 from fleet.errors import InputError
 from foreslice import show
-from foreslice.replay import Day, Policy, Replayed, replay
-from foreslice.replay import Progress as Turn
+from foreslice.demo_view import View
+from foreslice.replay import Day, Policy, Progress, Replayed, replay
 from foreslice.report.page import page
 from foreslice.report.table import DISCLOSURE, HEAD, readings, rows, summary
 from simulator.tenants import shipped_tenants
@@ -64,22 +62,21 @@ def _make(out: Path) -> None:
 
 
 def _replayed(day: Day, console: Console) -> list[Replayed]:
-    with Manager() as manager, ProcessPoolExecutor(WORKERS) as pool, _bars(console) as bars:
-        turns: Queue[Turn] = manager.Queue()
-        tasks = {policy: bars.add_task(policy.value, total=1.0, cards="", note="waits") for policy in Policy}
+    with Manager() as manager, ProcessPoolExecutor(WORKERS) as pool, View(console, list(Policy)) as view:
+        turns: Queue[Progress] = manager.Queue()
         # The long runs first, so that both workers finish at about the same time.
         order = sorted(Policy, key=lambda policy: policy is Policy.STATIC)
         futures = {policy: pool.submit(_one, policy, day, turns) for policy in order}
         for turn in _turns(turns, list(futures.values())):
-            _draw(bars, tasks[turn.policy], turn)
+            view.show(turn)
         return [futures[policy].result() for policy in Policy]
 
 
-def _one(policy: Policy, day: Day, turns: Queue[Turn]) -> Replayed:
+def _one(policy: Policy, day: Day, turns: Queue[Progress]) -> Replayed:
     return replay(policy, day, turns.put)
 
 
-def _turns(turns: Queue[Turn], futures: list[Future[Replayed]]) -> Iterator[Turn]:
+def _turns(turns: Queue[Progress], futures: list[Future[Replayed]]) -> Iterator[Progress]:
     while True:
         over = all(future.done() for future in futures)
         try:
@@ -87,24 +84,6 @@ def _turns(turns: Queue[Turn], futures: list[Future[Replayed]]) -> Iterator[Turn
         except Empty:
             if over:
                 return
-
-
-@contextmanager
-def _bars(console: Console) -> Iterator[Progress]:
-    with Progress(
-        TextColumn("{task.description:<18}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TextColumn("{task.fields[cards]:>9}"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}"),
-        console=console,
-    ) as bars:
-        yield bars
-
-
-def _draw(bars: Progress, task: TaskID, turn: Turn) -> None:
-    bars.update(task, completed=turn.done, cards=f"{turn.cards_in_use} cards", note=turn.note)
 
 
 def _table(days: list[Replayed]) -> Table:

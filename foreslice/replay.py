@@ -155,13 +155,45 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
+class TenantNow:
+    """How one workload stands at a moment of a replay; work in full reference replicas.
+
+    Attributes:
+        name: Its name.
+        asked: Work asked for now, `None` where it is unknown.
+        expected: Peak forecast within the lead time, 0 without a forecast.
+        ready: Work that what is ready carries, lower bound.
+        runs_on: What is asked for of the cluster.
+    """
+
+    name: str
+    asked: float | None
+    expected: float
+    ready: float
+    runs_on: str
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a replay is, for people who wait."""
+    """How far a replay is, for people who wait.
+
+    Attributes:
+        policy: Who decides.
+        done: Share of the day that is over.
+        at_s: Virtual time, seconds since the epoch.
+        cards_in_use: Cards with an allocated device.
+        tenants: How the workloads stand; empty for a policy without a loop.
+        layout: By card and memory slice, who holds it: 0 = nobody, n = the n-th tenant.
+        step: The last step that was written, with its reason.
+    """
 
     policy: Policy
     done: float
+    at_s: float
     cards_in_use: int
-    note: str
+    tenants: tuple[TenantNow, ...]
+    layout: tuple[tuple[int, ...], ...]
+    step: StepTaken | None
 
 
 def replay(policy: Policy, day: Day, on_progress: Callable[[Progress], None] = lambda _: None) -> Replayed:
@@ -225,9 +257,11 @@ class _Recorder:
         self._peaks: dict[WorkloadKey, dict[float, tuple[float, float]]] = {key: {} for key in self._keys}
         self._rungs: dict[WorkloadKey, str] = {}
         self._steps: list[StepTaken] = []
+        self._last: Tick | None = None
 
     def note(self, tick: Tick) -> None:
         """Take in one tick."""
+        self._last = tick
         self._steps += [
             StepTaken(tick.at_s, r.target, r.step.verb, r.step.variant, r.step.replicas, r.reason)
             for r in tick.results
@@ -249,10 +283,31 @@ class _Recorder:
 
     def progress(self, at_s: float, done: float) -> Progress:
         """Return how far the run is."""
-        last = self._steps[-1] if self._steps else None
-        note = f"{last.workload.name}: {last.variant} at {last.replicas}" if last else ""
-        cards = len({h.device.gpu for h in self._world.journal.holdings if h.until_s > at_s})
-        return Progress(self._policy, done, cards, note)
+        gpus = self._world.cluster.view(self._keys).gpus
+        rows = {gpu.uuid: [0] * gpu.board.grid for gpu in gpus}
+        for holding in self._world.journal.holdings:
+            if holding.until_s > at_s:
+                for unit in holding.device.memory_slices:
+                    rows[holding.device.gpu][unit] = 1 + self._keys.index(holding.workload)
+        return Progress(
+            policy=self._policy,
+            done=done,
+            at_s=at_s,
+            cards_in_use=sum(any(row) for row in rows.values()),
+            tenants=tuple(self._tenants()),
+            layout=tuple(tuple(row) for row in rows.values()),
+            step=self._steps[-1] if self._steps else None,
+        )
+
+    def _tenants(self) -> Iterator[TenantNow]:
+        tick = self._last
+        if tick is None or tick.fleet is None:
+            return
+        for key in self._keys:
+            need, outlook, standing = tick.needs.get(key), tick.outlooks.get(key), tick.fleet.standing(key)
+            if need is not None and outlook is not None and standing is not None:
+                ready = outlook.offers.carried(standing.ready)
+                yield TenantNow(key.name, need.reactive, need.forecast_up, ready, str(standing.wanted))
 
     def result(self, end_s: int) -> Replayed:
         """Return what came of the day."""

@@ -17,16 +17,7 @@ DISCLOSURE = (
     "them. Real: who sent how much when, and the code that forecasts, decides and acts."
 )
 
-HEAD = (
-    "policy",
-    "GPU-hours",
-    "against static",
-    "SLO attainment",
-    "unserved work",
-    "changes",
-    "engines started",
-    "requests cut",
-)
+HEAD = ("policy", "GPU-hours", "vs static", "SLO met", "unserved", "changes", "starts", "cut")
 
 TENANTS_HEAD = (
     "tenant",
@@ -103,8 +94,8 @@ def readings(days: Sequence[Replayed]) -> list[str]:
         "left free on cards by first-fit placement over spread nodes."
     )
     undecided = (
-        f"The rule without a forecast is within {prize - 1:.1%} of the oracle's GPU-hours: what a forecast is "
-        "worth cannot be decided on this day."
+        f"The rule without a forecast is within {prize - 1:.1%} of the oracle's GPU-hours: what a forecast "
+        "is worth cannot be decided on this day."
     )
     step = (
         f"The traffic's step is {DATA_STEP_S // 60} minutes and capacity is ready sooner than that: how "
