@@ -142,6 +142,4 @@ def _ready(variant: Variant) -> int:
 
 
 def _carried(configuration: Configuration, terms: Terms) -> float:
-    return carried(
-        configuration, {shape: terms.capacities.get(shape, 0.0) for shape in configuration}, terms.router
-    )
+    return carried(configuration, terms.capacities, terms.router)

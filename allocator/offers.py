@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 
 from capacity.estimate import CapacityModel
@@ -33,16 +34,21 @@ class Offer:
     gpu_share: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Offers:
     """Every shape that may carry one workload, with the arithmetic of its router."""
 
     router: Router
     by_shape: dict[Shape, Offer]
 
+    @cached_property
+    def works(self) -> Mapping[Shape, float]:
+        """Work that one replica of each shape carries."""
+        return {shape: offer.work for shape, offer in self.by_shape.items()}
+
     def carried(self, configuration: Configuration) -> float:
         """Return the work that a configuration carries; replicas of shapes not offered carry nothing."""
-        return carried(configuration, {shape: self._work(shape) for shape in configuration}, self.router)
+        return carried(configuration, self.works, self.router)
 
     def price(self, configuration: Configuration) -> float:
         """Return the cards that a configuration takes; a shape not offered counts as a whole card."""
@@ -74,7 +80,7 @@ class Offers:
         return max(0, ceil((work - ROUNDING - self.carried(configuration)) / per_replica))
 
     def _work(self, shape: Shape) -> float:
-        return self.by_shape[shape].work if shape in self.by_shape else 0.0
+        return self.works.get(shape, 0.0)
 
 
 def offers_for(

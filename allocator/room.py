@@ -32,7 +32,7 @@ class Room:
 
     def fill(self, shape: Shape, wanted: int) -> tuple[int, Room]:
         """Return how many of `wanted` replicas the scheduler could place, and the room after them."""
-        if shape.board not in self.products:
+        if not wanted or shape.board not in self.products:
             return 0, self
         request = self._request(shape)
         full, ledger = self.full.get(request, frozenset()), self.ledger

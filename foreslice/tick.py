@@ -149,7 +149,7 @@ class Loop:
                 mode=workload.mode,
                 router=workload.router,
                 minimum=workload.limits.min_replicas,
-                capacities={s: o.work for s, o in seen.outlooks[workload.key].offers.by_shape.items()},
+                capacities=seen.outlooks[workload.key].offers.works,
                 need_keep=seen.needs[workload.key].keep,
                 distrust=seen.needs[workload.key].distrust,
             )

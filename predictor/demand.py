@@ -35,6 +35,8 @@ KV_FULL = 0.9
 MIX_REQUESTS = 30
 """Finished requests that a token mix is averaged over at least, so that one long answer is no mix."""
 
+_ABSENT = Unknown(Reason.ABSENT)
+
 _VITAL = (Signal.COMPLETIONS, Signal.WAITING, Signal.RUNNING, Signal.KV_USE)
 
 
@@ -116,7 +118,7 @@ def _trailing_ratios(requests: Floats, tokens: tuple[Floats, Floats]) -> tuple[F
 
 
 def _sample(pod: Mapping[Signal, Sample], signal: Signal) -> Sample:
-    return pod.get(signal, Unknown(Reason.ABSENT))
+    return pod.get(signal, _ABSENT)
 
 
 def _total(pods: Iterable[Mapping[Signal, Sample]], signal: Signal) -> Sample:

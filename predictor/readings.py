@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -121,13 +122,8 @@ def _of_pod(
     ranks: Sequence[Sequence[Series]], combine: Callable[[Floats, Floats], Floats], start_s: int, end_s: int
 ) -> Floats:
     """Combine the label sets of one name; where the newest name says nothing the next older one is read."""
-    pod = np.full((end_s - start_s) // BUCKET_S, np.nan)
-    for named in ranks:
-        total = np.full(len(pod), np.nan)
-        for series in named:
-            total = combine(total, series.buckets(start_s, end_s))
-        pod = np.where(np.isnan(pod), total, pod)
-    return pod
+    names = [reduce(combine, [one.buckets(start_s, end_s) for one in named]) for named in ranks if named]
+    return reduce(lambda newer, older: np.where(np.isnan(newer), older, newer), names)
 
 
 def _newest(signal: Signal, ranks: Sequence[Sequence[Series]], at_s: float) -> Sample:

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from capacity.rounding import distinct_rounded_up, rounded_up
 from fleet.demand import Mix
@@ -47,3 +49,10 @@ def test_nothing_rounds_to_nothing():
 
     assert [] == mixes
     assert 0 == len(indices)
+
+
+@given(st.floats(0.0, 1e8))
+def test_one_mix_is_rounded_as_many_are(tokens):
+    mixes, _ = distinct_rounded_up(np.array([tokens]), np.array([tokens]))
+
+    assert mixes == [rounded_up(Mix(tokens, tokens))]
