@@ -165,7 +165,10 @@ class Loop:
         except UnavailableError as error:
             conditions.append(f"the cluster is not seen: {error}")
             return None
-        conditions += [f"{key}: {reason}" for key, reason in sorted(fleet.refused.items())]
+        missing = {workload.key for workload in self._workloads} - {
+            standing.key for standing in fleet.standings
+        }
+        conditions += [f"{key}: {fleet.refused.get(key, 'no such Deployment')}" for key in sorted(missing)]
         return fleet
 
     def _needs(
