@@ -7,10 +7,11 @@ from contextlib import redirect_stdout
 from itertools import pairwise
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from foreslice.cli import app
-from foreslice.settings.schema import known_keys
+from foreslice.settings.schema import Settings, known_keys
 from foreslice.telemetry import Telemetry
 from foreslice.tick import Tick
 from tests.builders.fleet import NOW_S, fleet
@@ -117,6 +118,14 @@ def test_every_command_is_one(pages):
 
     assert "foreslice run --config FILE [--once] [--output text|json]" in commands
     assert [] == [command for command in sorted(commands) if not is_command(command)]
+
+
+def test_settings_that_are_shown_can_be_used(pages):
+    shown = [code for _, code, _ in blocks(pages, "yaml")]
+
+    assert shown
+    for code in shown:
+        Settings.model_validate(yaml.safe_load(code))
 
 
 def test_code_prints_what_the_page_says(pages):
