@@ -11,7 +11,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 
 .PHONY: help
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: .venv/.dev ## create .venv with everything the targets below need
@@ -54,6 +54,10 @@ controlplane: ## the Kubernetes binaries that test-cluster runs, from source wit
 .PHONY: test-cluster
 test-cluster: .venv/.dev controlplane ## tests on a real control plane; ALL_MINORS=1 takes every minor
 	$(BIN)/python -m pytest tests/cluster $(PYTEST_ARGS)
+
+.PHONY: test-prometheus
+test-prometheus: .venv/.dev ## tests on a real Prometheus (Debian: apt-get install prometheus)
+	$(BIN)/python -m pytest tests/prometheus $(PYTEST_ARGS)
 
 .PHONY: coverage
 coverage: .venv/.dev ## which lines and branches the tests reach

@@ -58,9 +58,14 @@ def embedded_metrics(tmp_path):
 
 
 @pytest.fixture(params=[file_source, embedded_metrics], ids=lambda builder: builder.__name__)
-def build(request, tmp_path):
+def builder(request, tmp_path):
+    """What makes the source under the contract from scripted series."""
+    return request.param(tmp_path)
+
+
+@pytest.fixture
+def build(builder):
     """A source under the contract, made from scripted series; qwen is idle unless scripted."""
-    builder = request.param(tmp_path)
 
     def build(*scraped):
         quiet = (

@@ -1,0 +1,164 @@
+"""Signals from a Prometheus, or from anything that speaks its HTTP API."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from fleet.errors import InputError
+from fleet.sample import Reason, Sample, Unknown
+from fleet.signal import Signal
+from fleet.workload import WorkloadKey
+from predictor.engines import VLLM, Engine
+from predictor.ports import Floats, InstantSamples, SignalBuckets
+from predictor.readings import SeriesKey, SeriesStore
+from predictor.series import STALE_S
+from predictor.sources.access import Access
+from predictor.sources.promql import selector
+from predictor.sources.query import QueryApi
+
+CHUNK_S = 6 * 3600
+"""What one query reads of the past: of a series scraped every 2 s these are 10,800 readings, under the
+11,000 points that a server answers (prometheus: web/api/v1/api.go)."""
+
+LOOK_BACK_S = int(STALE_S)
+"""How far before its buckets a query looks for the readings that they grow from, and for pods that live."""
+
+SCRAPER_LABELS = ("prometheus", "prometheus_replica", "replica", "job")
+"""Labels that say who scraped a series, not what it is: two replicas or two jobs count the same requests."""
+
+OPEN = Access()
+
+Readings = tuple[dict[str, str], Floats, Floats]
+"""Labels, times and values of one series."""
+
+
+class PrometheusSource:
+    """Implements `predictor.ports.MetricsSource` on raw readings: the same buckets as any other source's.
+
+    PromQL's own `increase` extrapolates to the ends of its window and loses what a new pod counted before
+    its second scrape; differences of raw readings do neither. One query reads one signal of all workloads
+    whose matches have the same labels.
+
+    Args:
+        url: Address of the server, with whatever stands before `/api/v1`.
+        matches: By workload: labels that its series carry, with their values.
+        engine: Whose series these are.
+        access: Credentials and trust.
+
+    Raises:
+        InputError: Something of this cannot be used.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        matches: Mapping[WorkloadKey, Mapping[str, str]],
+        *,
+        engine: Engine = VLLM,
+        access: Access = OPEN,
+    ) -> None:
+        self._api = QueryApi(url, access)
+        self._engine = engine
+        self._matches = matches
+        for workload, labels in matches.items():
+            if not labels:
+                raise InputError(
+                    "no label to know its series by", where=f"match of {workload}", fix="name at least one"
+                )
+            selector((), {label: (value,) for label, value in labels.items()})
+
+    def samples(
+        self, signals: Sequence[Signal], workloads: Sequence[WorkloadKey], start_s: int, end_s: int
+    ) -> Mapping[WorkloadKey, SignalBuckets]:
+        """Return closed minute buckets in [start_s, end_s), see `MetricsSource.samples`."""
+        told: dict[WorkloadKey, dict[Signal, list[Floats]]] = {
+            workload: {signal: [np.empty(0)] for signal in signals} for workload in workloads
+        }
+        for from_s, to_s in _chunks(start_s, end_s):
+            for signal in signals:
+                stores, is_partial = self._read([signal], workloads, LOOK_BACK_S + to_s - from_s, to_s)
+                for workload, store in stores.items():
+                    buckets = store.buckets([signal], from_s, to_s)[signal]
+                    told[workload][signal].append(np.full_like(buckets, np.nan) if is_partial else buckets)
+        return {
+            workload: SignalBuckets(
+                workload, start_s, {signal: np.concatenate(parts) for signal, parts in by_signal.items()}
+            )
+            for workload, by_signal in told.items()
+        }
+
+    def now(
+        self, signals: Sequence[Signal], workloads: Sequence[WorkloadKey], at_s: float
+    ) -> Mapping[WorkloadKey, InstantSamples]:
+        """Return the newest readings as of `at_s`, see `MetricsSource.now`."""
+        stores, is_partial = self._read(signals, workloads, LOOK_BACK_S, at_s)
+        pods = {workload: store.now(signals, at_s) for workload, store in stores.items()}
+        if is_partial:
+            nothing: dict[Signal, Sample] = dict.fromkeys(signals, Unknown(Reason.PARTIAL))
+            pods = {workload: dict.fromkeys(seen, nothing) for workload, seen in pods.items()}
+        return {workload: InstantSamples(workload, at_s, seen) for workload, seen in pods.items()}
+
+    def _read(
+        self, signals: Sequence[Signal], workloads: Sequence[WorkloadKey], span_s: int, at_s: float
+    ) -> tuple[dict[WorkloadKey, SeriesStore], bool]:
+        """Return what was scraped in the `span_s` up to `at_s`, and whether the server says it is partial."""
+        names = [name for signal in signals for name in self._engine.series[signal]]
+        found: dict[WorkloadKey, list[Readings]] = {workload: [] for workload in workloads}
+        is_partial = False
+        for labels, owners in self._owners(workloads).items():
+            values = {label: sorted({own[at] for own in owners}) for at, label in enumerate(labels)}
+            answer = self._api.readings(selector(names, values), span_s, at_s)
+            is_partial |= answer.is_partial
+            for series in answer.series:
+                for workload in owners.get(tuple(series[0].get(label, "") for label in labels), ()):
+                    found[workload].append(series)
+        return {workload: self._store(series) for workload, series in found.items()}, is_partial
+
+    def _owners(
+        self, workloads: Sequence[WorkloadKey]
+    ) -> dict[tuple[str, ...], dict[tuple[str, ...], list[WorkloadKey]]]:
+        """Return by labels that are matched, and by their values, the workloads that these belong to."""
+        groups: dict[tuple[str, ...], dict[tuple[str, ...], list[WorkloadKey]]] = {}
+        for workload in workloads:
+            labels, values = zip(*sorted(self._matches[workload].items()), strict=True)
+            groups.setdefault(labels, {}).setdefault(values, []).append(workload)
+        return groups
+
+    def _store(self, found: Sequence[Readings]) -> SeriesStore:
+        """Sort series by pod; where one scraper says nothing the next is read, never two of them together."""
+        scrapers: dict[tuple[str, ...], list[Readings]] = defaultdict(list)
+        for series in found:
+            scrapers[tuple(series[0].get(label, "") for label in SCRAPER_LABELS)].append(series)
+        store = SeriesStore(_scraped_by(self._engine, len(scrapers)))
+        for at, scraper in enumerate(sorted(scrapers)):
+            for labels, times, values in scrapers[scraper]:
+                store.extend(_key(labels, at), times, values)
+        return store
+
+
+def _chunks(start_s: int, end_s: int) -> Iterator[tuple[int, int]]:
+    for from_s in range(start_s, end_s, CHUNK_S):
+        yield from_s, min(from_s + CHUNK_S, end_s)
+
+
+def _scraped_by(engine: Engine, scrapers: int) -> Engine:
+    """Return the engine as several scrapers see it: a series of one is older than all of the one before."""
+    return Engine(
+        engine.name,
+        {
+            signal: tuple(f"{at} {name}" for at in range(scrapers) for name in names)
+            for signal, names in engine.series.items()
+        },
+    )
+
+
+def _key(labels: Mapping[str, str], scraper: int) -> SeriesKey:
+    """Name a series by what it is; a pod without a name is known by the address that is scraped."""
+    pod = labels.get("pod") or labels.get("instance", "")
+    about = tuple(
+        sorted(item for item in labels.items() if item[0] not in {*SCRAPER_LABELS, "__name__", "pod"})
+    )
+    return SeriesKey(pod, f"{scraper} {labels['__name__']}", about)
