@@ -37,7 +37,7 @@ from fleet.workload import WorkloadKey
 Fence = Callable[[], int]
 """Returns how often the lead has changed hands up to ours; raises `RefusedError` where it is not ours."""
 
-FIRST_LIST_S = 5.0
+FIRST_LIST_S = 20.0
 """How long a view waits for what was never listed."""
 
 NO_PLANS = "the cluster does not know FractionPlan, so nothing can be done: kubectl apply -f deploy/crds"
@@ -229,5 +229,5 @@ class KubeCluster:
     def _await_lists(self) -> None:
         until_s = time.monotonic() + FIRST_LIST_S
         for scope, reflector in self._reflectors.items():
-            if not reflector.wait(until_s - time.monotonic()):
+            if not reflector.is_listed(until_s - time.monotonic()):
                 raise UnavailableError(reflector.trouble or f"{scope.path} was not listed yet")

@@ -42,7 +42,8 @@ class Reflector:
         self._server = server
         self._scope = scope
         self._mirror = mirror
-        self._synced = Event()
+        self._tried = Event()
+        self._is_listed = False
         self._closed = Event()
         self._lock = Lock()
         self._stream: HTTPResponse | None = None
@@ -52,13 +53,14 @@ class Reflector:
         self._thread = Thread(target=self._run, name=f"watch {scope.path}", daemon=True)
         self._thread.start()
 
-    def wait(self, within_s: float) -> bool:
-        """Return whether the scope has been listed, at the latest after this time."""
-        return self._synced.wait(within_s)
+    def is_listed(self, within_s: float) -> bool:
+        """Return whether the scope has been listed, when that was first tried or after this time."""
+        self._tried.wait(within_s)
+        return self._is_listed
 
     def age_s(self) -> float | None:
         """Return how long ago the server was last heard of, `None` if the scope was never listed."""
-        return time.monotonic() - self._heard_s if self._synced.is_set() else None
+        return time.monotonic() - self._heard_s if self._is_listed else None
 
     def close(self) -> None:
         """End the watch."""
@@ -81,6 +83,7 @@ class Reflector:
                 self._version = ""
             except (ForesliceError, HTTPError, ValueError, KeyError) as error:
                 self.trouble = str(error)
+            self._tried.set()
             # A server that ends every watch at once is not to be asked without end.
             if time.monotonic() - begun_s < WATCH_S / 5:
                 self._closed.wait(pause_s)
@@ -130,7 +133,8 @@ class Reflector:
     def _heard(self, version: str) -> None:
         self._version = version
         self._heard_s = time.monotonic()
-        self._synced.set()
+        self._is_listed = True
+        self._tried.set()
 
     def _take(self, event: Json) -> str:
         """Take over one change and return its version."""

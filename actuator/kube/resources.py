@@ -35,6 +35,7 @@ CLAIM_TEMPLATES = Resource("resource.k8s.io/v1", "ResourceClaimTemplate", "resou
 DEPLOYMENTS = Resource("apps/v1", "Deployment", "deployments")
 PODS = Resource("v1", "Pod", "pods")
 PLANS = Resource(API_VERSION, KIND, "fractionplans")
+LEASES = Resource("coordination.k8s.io/v1", "Lease", "leases")
 
 CLUSTER_WIDE = (SLICES, CLAIMS)
 """What is watched everywhere: claims of foreign namespaces hold devices too."""

@@ -1,0 +1,113 @@
+"""`deploy/rbac` grants what the adapter and the election ask for, and nothing else."""
+
+from contextlib import closing
+
+import pytest
+
+from fleet.change import StepState
+from fleet.errors import RefusedError, UnavailableError
+from foreslice.lease import Candidate
+from tests.cluster.conftest import NEWEST
+from tests.cluster.lab import until
+from tests.cluster.permissions import as_service_account, bind, granted, install, unbind
+from tests.cluster.shop import shop_of
+from tests.contract.test_cluster_contract import HALF, START_S, WEB, change, deployment
+
+pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
+OBSERVING, ACTING = "foreslice-observe-workloads", "foreslice-act"
+
+
+@pytest.fixture(scope="module")
+def shop(plane):
+    with shop_of(plane) as made:
+        for name in ("observe", "act"):
+            install(made.server, name)
+        yield made
+
+
+@pytest.fixture
+def ours(plane, shop):
+    """The API server as our service account sees it, in a shop with Deployment `web`."""
+    with closing(as_service_account(plane, shop.server)) as server, shop.cluster() as admins:
+        for body in deployment("web", replicas=1):
+            shop.create(admins, body)
+        yield server
+    shop.clear()
+
+
+@pytest.fixture
+def bound(shop):
+    """Bind roles for the length of a test."""
+    roles = []
+
+    def add(*names):
+        for name in names:
+            bind(shop.server, name)
+            roles.append(name)
+
+    yield add
+    for name in roles:
+        unbind(shop.server, name)
+
+
+def watched():
+    return {each for each in granted("observe") if each[0] == "watch"}
+
+
+def test_observing_asks_for_all_that_observe_grants_and_nothing_else(shop, ours, bound):
+    bound(OBSERVING)
+    with shop.cluster(server=ours) as cluster:
+        assert cluster.view([WEB]).standing(WEB) is not None
+        until(lambda: {each for each in ours.asked if each[0] == "watch"} == watched())
+    assert granted("observe") == ours.asked
+
+
+def test_acting_asks_for_all_that_both_grant_and_nothing_else(shop, ours, bound):
+    bound(OBSERVING, ACTING)
+    leader = Candidate(ours, "foreslice", "a", lambda: START_S)
+    for _ in range(2):
+        leader.turn()
+    with shop.cluster(leader.fence, ours) as cluster:
+        assert cluster.view([WEB]).standing(WEB) is not None
+        plan = cluster.claim_step(cluster.record(change()), 0, START_S)
+        cluster.create_variant(WEB, "web-half", HALF)
+        cluster.scale(WEB, "web-half", 1, expects=None)
+        cluster.finish_step(plan, 0, StepState.DONE, START_S)
+        for nth in range(20):
+            cluster.record(change(goal=4 + nth, decided_at_s=START_S + 1 + nth))
+        until(lambda: {each for each in ours.asked if each[0] == "watch"} == watched())
+    leader.release()
+    assert granted("observe", "act") == ours.asked
+
+
+def test_who_may_not_read_is_told_which_rule_is_missing(shop, ours):
+    with shop.cluster(server=ours) as cluster, pytest.raises(UnavailableError) as said:
+        cluster.view([WEB])
+    assert (
+        'may not list deployments in namespace shop: grant {apiGroups: ["apps"], resources: ["deployments"], '
+        'verbs: ["list"]} to system:serviceaccount:foreslice:foreslice'
+    ) == str(said.value)
+
+
+@pytest.mark.parametrize(
+    ("act", "missing"),
+    [
+        (lambda cluster: cluster.record(change()), ("create", "foreslice.dev", "fractionplans")),
+        (
+            lambda cluster: cluster.create_variant(WEB, "web-half", HALF),
+            ("create", "resource.k8s.io", "resourceclaimtemplates"),
+        ),
+        (lambda cluster: cluster.scale(WEB, "web", 2, expects=None), ("patch", "apps", "deployments/scale")),
+    ],
+    ids=["record", "create", "scale"],
+)
+def test_who_may_only_read_is_told_which_rule_acting_takes(shop, ours, bound, act, missing):
+    bound(OBSERVING)
+    verb, group, resource = missing
+    with shop.cluster(server=ours) as cluster:
+        cluster.view([WEB])
+        with pytest.raises(RefusedError) as said:
+            act(cluster)
+    assert str(said.value).startswith(f"may not {verb} {resource} in namespace shop: grant {{apiGroups: [")
+    assert f'apiGroups: ["{group}"], resources: ["{resource}"], verbs: ["{verb}"]' in str(said.value)
+    assert missing in granted("act")
