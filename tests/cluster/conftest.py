@@ -39,9 +39,7 @@ def plane(request, tmp_path_factory):
     """A control plane of the minor; its logs are kept if any test fails."""
     directory = tmp_path_factory.mktemp(f"v{request.param}")
     with control_plane(request.param, directory) as started:
-        with closing(connect(started.kubeconfig)) as server:
-            for name, (kind, more) in CLASSES.items():
-                _create_class(server, name, kind, more)
+        make_classes(started)
         yield started
     if request.session.testsfailed:
         request.config.stash.setdefault(LOGS, []).append(directory)
@@ -64,16 +62,19 @@ def connect(kubeconfig):
     return ApiServer(new_client_from_config(config_file=str(kubeconfig), persist_config=False))
 
 
-def _create_class(server, name, kind, more):
-    of_driver = "device.driver == 'gpu.nvidia.com'"
-    selector = f"{of_driver} && device.attributes['gpu.nvidia.com'].type == '{kind}'"
-    body = {
-        "apiVersion": DEVICE_CLASS.api_version,
-        "kind": DEVICE_CLASS.name,
-        "metadata": {"name": name},
-        "spec": {"selectors": [{"cel": {"expression": selector}}], **more},
-    }
-    server.request("POST", address(DEVICE_CLASS), body)
+def make_classes(plane):
+    """Create the device classes of the driver's chart."""
+    with closing(connect(plane.kubeconfig)) as server:
+        for name, (kind, more) in CLASSES.items():
+            of_driver = "device.driver == 'gpu.nvidia.com'"
+            selector = f"{of_driver} && device.attributes['gpu.nvidia.com'].type == '{kind}'"
+            body = {
+                "apiVersion": DEVICE_CLASS.api_version,
+                "kind": DEVICE_CLASS.name,
+                "metadata": {"name": name},
+                "spec": {"selectors": [{"cel": {"expression": selector}}], **more},
+            }
+            server.request("POST", address(DEVICE_CLASS), body)
 
 
 @pytest.fixture

@@ -2,28 +2,19 @@
 
 One set of binaries emulates older minors: their feature gates and served versions, with today's code.
 KWOK plays the kubelet for nodes with the annotation `kwok.x-k8s.io/node`; other nodes are left to whoever
-registers them. Nothing here outlives the process that started it (`tests.cluster.leash`).
+registers them.
 """
 
 import json
-import os
 import socket
-import ssl
-import subprocess
-import sys
-import time
-import urllib.request
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from http import HTTPStatus
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.cluster.part import NotStartedError, Part
 from tests.controlplane.build import folder, missing
 
-HERE = Path(__file__).parent
-READY_WITHIN_S = 120
-POLL_S = 0.05
-TAIL_LINES = 15
+STAGES = Path(__file__).with_name("kwok.yaml")
 
 ADMIN, SCHEDULER = "admin", "scheduler"
 # Group system:masters may do everything; the scheduler has the role that a new cluster gives to this user, so
@@ -48,77 +39,68 @@ CONTROLLERS = (
 RATES = ("--kube-api-qps=500", "--kube-api-burst=1000")
 
 
-class NotStartedError(Exception):
-    """A part of the control plane ended, or was not ready in time."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass
 class ControlPlane:
-    """A control plane that is up.
+    """A control plane.
 
     Attributes:
         minor: Kubernetes minor that it emulates, such as 1.37.
+        logs: Folder with a log of each part, and their files.
         url: Address of the API server.
-        kubeconfig: File for clients that may do everything.
-        logs: Folder with a log of each process.
-        pids: Process id by name.
+        parts: Processes by name, in the order in which they were started.
     """
 
     minor: str
-    url: str
-    kubeconfig: Path
     logs: Path
-    pids: dict[str, int]
+    url: str = ""
+    parts: dict[str, Part] = field(default_factory=dict)
+
+    @property
+    def kubeconfig(self):
+        """File for clients that may do everything."""
+        return self.kubeconfig_of(ADMIN, ADMIN)
 
     def kubeconfig_of(self, name, token):
-        """Return a kubeconfig for the account that a token belongs to."""
-        return write_kubeconfig(self.logs, self.url, name, token)
+        """Write a kubeconfig for whose token it is, and return its path; JSON is YAML, too."""
+        authority = self.logs / "certificates" / "apiserver.crt"
+        cluster = {"server": self.url, "certificate-authority": str(authority)}
+        body = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "test", "cluster": cluster}],
+            "users": [{"name": name, "user": {"token": token}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": name}}],
+            "current-context": "test",
+        }
+        path = self.logs / f"{name}.kubeconfig"
+        path.write_text(json.dumps(body, indent=2))
+        return path
+
+    def start(self, name, *arguments, health):
+        """Start a part, without waiting for it."""
+        self.parts[name] = Part(folder() / name, arguments, health, self.logs / f"{name}.log")
+        self.parts[name].start()
+
+    def kill(self):
+        """End everything, clients first."""
+        for part in reversed(self.parts.values()):
+            part.kill()
 
 
 @contextmanager
 def control_plane(minor, directory):
     """Start everything in an empty directory, wait until it is ready, and end it at the end of the block."""
-    binaries = folder()
-    if absent := missing(binaries):
-        raise NotStartedError(f"{binaries} lacks {', '.join(absent)}; run make controlplane")
+    if absent := missing(folder()):
+        raise NotStartedError(f"{folder()} lacks {', '.join(absent)}; run make controlplane")
+    plane = ControlPlane(minor, directory)
     with ExitStack() as stack:
-        parts = _Parts(binaries, directory, stack)
-        emulated = f"--emulated-version=kube={minor}"
-        etcd = _start_etcd(parts)
-        url = _start_api_server(parts, etcd, emulated)
-        configs = {user: write_kubeconfig(directory, url, user, user) for user in (ADMIN, SCHEDULER)}
-        _start_clients(parts, configs, emulated)
-        pids = {name: process.pid for name, process in parts.processes.items()}
-        yield ControlPlane(minor, url, configs[ADMIN], directory, pids)
-
-
-class _Parts:
-    """The processes of one control plane, each with its log, ended in reverse order."""
-
-    def __init__(self, binaries, directory, stack):
-        self.directory = directory
-        self.processes = {}
-        self._binaries = binaries
-        self._stack = stack
-
-    def start(self, name, *arguments):
-        log = self._stack.enter_context((self.directory / f"{name}.log").open("wb"))
-        leash = [sys.executable, HERE / "leash.py", str(os.getpid()), self._binaries / name]
-        process = subprocess.Popen([*leash, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        # Nothing in it is worth an orderly end, and the API server takes more than ten seconds for one.
-        self._stack.callback(process.wait)
-        self._stack.callback(process.kill)
-        self.processes[name] = process
-
-    def wait_for(self, name, url):
-        """Return when a process answers OK; an answer by anyone else on its port does not count."""
-        deadline_s = time.monotonic() + READY_WITHIN_S
-        while not _is_ok(url):
-            if self.processes[name].poll() is not None or time.monotonic() > deadline_s:
-                log = self.directory / f"{name}.log"
-                tail = "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
-                raise NotStartedError(f"{name} is not ready at {url}; {log} ends with\n{tail}")
-            time.sleep(POLL_S)
+        stack.callback(plane.kill)
+        etcd = _start_etcd(plane)
+        _start_api_server(plane, etcd)
+        _start_clients(plane)
+        for part in plane.parts.values():
+            part.wait()
+        yield plane
 
 
 def _free_port():
@@ -127,43 +109,30 @@ def _free_port():
         return held.getsockname()[1]
 
 
-def _is_ok(url):
-    # The certificate is made by the process that is waited for, so there is nothing to hold it against yet.
-    trusting = ssl.create_default_context()
-    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    direct = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trusting)
-    )
-    try:
-        with direct.open(url, timeout=5) as answer:
-            return answer.status == HTTPStatus.OK
-    except OSError:
-        return False
-
-
-def _start_etcd(parts):
+def _start_etcd(plane):
     client, peer = (f"http://127.0.0.1:{_free_port()}" for _ in range(2))
-    parts.start(
+    plane.start(
         "etcd",
-        f"--data-dir={parts.directory / 'etcd'}",
+        f"--data-dir={plane.logs / 'etcd'}",
         f"--listen-client-urls={client}",
         f"--advertise-client-urls={client}",
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=default={peer}",
         "--unsafe-no-fsync",
+        health=f"{client}/health",
     )
-    parts.wait_for("etcd", f"{client}/health")
+    plane.parts["etcd"].wait()
     return client
 
 
-def _start_api_server(parts, etcd, emulated):
+def _start_api_server(plane, etcd):
     port = _free_port()
-    url = f"https://127.0.0.1:{port}"
-    tokens, certificates = parts.directory / "tokens.csv", parts.directory / "certificates"
+    plane.url = f"https://127.0.0.1:{port}"
+    tokens, certificates = plane.logs / "tokens.csv", plane.logs / "certificates"
     tokens.write_text(TOKENS)
     key = certificates / "apiserver.key"  # the server makes it, with a certificate of its own
-    parts.start(
+    plane.start(
         "kube-apiserver",
         f"--etcd-servers={etcd}",
         "--bind-address=127.0.0.1",
@@ -173,62 +142,44 @@ def _start_api_server(parts, etcd, emulated):
         f"--token-auth-file={tokens}",
         "--authorization-mode=RBAC",
         "--service-cluster-ip-range=10.96.0.0/24",
-        f"--service-account-issuer={url}",
+        f"--service-account-issuer={plane.url}",
         f"--service-account-key-file={key}",
         f"--service-account-signing-key-file={key}",
         "--endpoint-reconciler-type=none",
-        emulated,
+        f"--emulated-version=kube={plane.minor}",
+        health=f"{plane.url}/readyz",
     )
-    parts.wait_for("kube-apiserver", f"{url}/readyz")
-    return url
+    plane.parts["kube-apiserver"].wait()
 
 
-def write_kubeconfig(directory, url, name, token):
-    """Write a kubeconfig for whose token it is, and return its path; JSON is YAML, too."""
-    cluster = {"server": url, "certificate-authority": str(directory / "certificates" / "apiserver.crt")}
-    body = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "test", "cluster": cluster}],
-        "users": [{"name": name, "user": {"token": token}}],
-        "contexts": [{"name": "test", "context": {"cluster": "test", "user": name}}],
-        "current-context": "test",
-    }
-    path = directory / f"{name}.kubeconfig"
-    path.write_text(json.dumps(body, indent=2))
-    return path
-
-
-def _start_clients(parts, configs, emulated):
-    """Start what watches the API server, together, and wait for each."""
-    urls = {}
+def _start_clients(plane):
+    """Start what watches the API server, together."""
+    controllers = f"--controllers={','.join(CONTROLLERS)}"
     for name, user, more in (
-        ("kube-controller-manager", ADMIN, [f"--controllers={','.join(CONTROLLERS)}"]),
+        ("kube-controller-manager", ADMIN, [controllers]),
         ("kube-scheduler", SCHEDULER, []),
     ):
         port = _free_port()
-        urls[name] = f"https://127.0.0.1:{port}/healthz"
-        parts.start(
+        plane.start(
             name,
-            f"--kubeconfig={configs[user]}",
-            f"--authentication-kubeconfig={configs[ADMIN]}",
-            f"--authorization-kubeconfig={configs[ADMIN]}",
+            f"--kubeconfig={plane.kubeconfig_of(user, user)}",
+            f"--authentication-kubeconfig={plane.kubeconfig}",
+            f"--authorization-kubeconfig={plane.kubeconfig}",
             "--bind-address=127.0.0.1",
             f"--secure-port={port}",
-            f"--cert-dir={parts.directory / name}",
+            f"--cert-dir={plane.logs / name}",
             "--leader-elect=false",
-            emulated,
+            f"--emulated-version=kube={plane.minor}",
             *RATES,
             *more,
+            health=f"https://127.0.0.1:{port}/healthz",
         )
     port = _free_port()
-    urls["kwok"] = f"http://127.0.0.1:{port}/healthz"
-    parts.start(
+    plane.start(
         "kwok",
-        f"--kubeconfig={configs[ADMIN]}",
-        f"--config={HERE / 'kwok.yaml'}",
+        f"--kubeconfig={plane.kubeconfig}",
+        f"--config={STAGES}",
         "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node",
         f"--server-address=127.0.0.1:{port}",
+        health=f"http://127.0.0.1:{port}/healthz",
     )
-    for name, url in urls.items():
-        parts.wait_for(name, url)

@@ -161,8 +161,8 @@ class TestSharedClaim:
         until(lambda: len(shared.get(CLAIM, "c")["status"]["reservedFor"]) == 1)
         assert "allocation" in shared.get(CLAIM, "c")["status"]
         shared.delete(POD, "r", grace_s=0)
-        until(lambda: "allocation" not in shared.get(CLAIM, "c")["status"])
-        assert not shared.get(CLAIM, "c")["metadata"].get("finalizers")
+        until(lambda: not shared.get(CLAIM, "c")["metadata"].get("finalizers"))
+        assert "allocation" not in shared.get(CLAIM, "c")["status"]
 
     def test_deleted_while_in_use_it_stays_for_its_pods_and_takes_no_new_one(self, shared):
         shared.delete(CLAIM, "c")

@@ -4,7 +4,7 @@ import pytest
 
 from fleet.boards import H100_80GB
 from fleet.errors import UnavailableError
-from simulator.api import DEPLOYMENT, POD
+from simulator.api import POD
 from simulator.apiserver import address
 from simulator.pods import condition
 from tests.cluster.conftest import NEWEST
@@ -113,6 +113,5 @@ def test_no_execute_asks_no_disruption_budget(lab, taint):
         lab.server.request("POST", address(POD, lab.name, pod) + "/eviction", evict)
     taint("NoExecute", FIRST)
     until(lambda: lab.get(POD, pod) is None)
-    until(lambda: lab.get(DEPLOYMENT, "web")["status"].get("readyReplicas") == 1)
-    (replacement,) = lab.list(POD)
-    assert SECOND == lab.devices(replacement["metadata"]["name"])
+    (replacement,) = until(lambda: [body["metadata"]["name"] for body in lab.list(POD)])
+    assert SECOND == lab.got(replacement)
