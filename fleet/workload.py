@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class WorkloadKey:
-    """Names one workload in a cluster."""
+class WorkloadKey(NamedTuple):
+    """Names one workload in a cluster; a tuple because most look-ups of a tick are by it."""
 
     namespace: str
     name: str
@@ -35,17 +35,22 @@ class Tier(StrEnum):
     @property
     def demand_quantile(self) -> float:
         """Quantile of peak demand that capacity must meet."""
-        return {Tier.ECONOMY: 0.90, Tier.BALANCED: 0.95, Tier.STRICT: 0.99}[self]
+        return _DEMAND_QUANTILES[self]
 
     @property
     def lead_time_quantile(self) -> float:
         """Quantile of past lead times that a change is given."""
-        return {Tier.ECONOMY: 0.80, Tier.BALANCED: 0.90, Tier.STRICT: 0.95}[self]
+        return _LEAD_TIME_QUANTILES[self]
 
     @property
     def rank(self) -> int:
         """Order in which tiers are served when there is not enough for all, first is 0."""
-        return {Tier.STRICT: 0, Tier.BALANCED: 1, Tier.ECONOMY: 2}[self]
+        return _RANKS[self]
+
+
+_DEMAND_QUANTILES = {Tier.ECONOMY: 0.90, Tier.BALANCED: 0.95, Tier.STRICT: 0.99}
+_LEAD_TIME_QUANTILES = {Tier.ECONOMY: 0.80, Tier.BALANCED: 0.90, Tier.STRICT: 0.95}
+_RANKS = {Tier.STRICT: 0, Tier.BALANCED: 1, Tier.ECONOMY: 2}
 
 
 class Mode(IntEnum):

@@ -63,7 +63,8 @@ class Recent:
         scores, bounds = self._exact[column], self._bounds[column]
         if not bounds or not scores:
             return scores
-        return sorted(scores + bounds[bisect_left(bounds, scores[ranks(len(scores))[-1]]) :])
+        raising = bounds[bisect_left(bounds, scores[ranks(len(scores))[-1]]) :]
+        return sorted(scores + raising) if raising else scores
 
     def quantiles(self) -> list[float]:
         """Return the first column at each of `fleet.demand.QUANTILES`; `IndexError` when it is empty."""

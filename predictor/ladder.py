@@ -61,8 +61,7 @@ class Ladder:
     def peaks(self) -> PeakForecast:
         """Return the peaks of all windows; `RefusedError` while no bucket is known."""
         track = self._residual.track
-        rows = [self._row(window)[1] for window in range(len(WIDTHS))]
-        rungs = self.rungs.values()
+        rungs, rows = zip(*(self._row(window) for window in range(len(WIDTHS))), strict=True)
         names = [rung for rung in (LastValue.rung, Residual.rung, Daily.rung) if rung in rungs]
         return forecast(self._workload, " + ".join(names), track, rows)
 
