@@ -180,6 +180,23 @@ class TestReservation:
         lab.patch(CLAIM, "c", {"status": {"allocation": None}}, "/status")
         assert "gpu-0-mig-3g40gb-9-0" == lab.ask("p", part("3g.40gb"))
 
+    def test_an_allocation_without_its_time_stops_the_pod(self, lab):
+        """The scheduler would add the time, which nobody may do to an allocation."""
+        self.allocate(lab, "gpu-0-mig-3g40gb-9-0")
+        lab.pod("p", claim="c")
+        until(
+            lambda: any("field cannot be modified once set" in event["message"] for event in lab.list(EVENT))
+        )
+        assert not lab.is_bound("p")
+
+    def test_a_driver_can_report_on_devices_that_are_allocated(self, lab):
+        node = lab.node(H100_80GB)
+        device = lab.ask("p", part("3g.40gb"))
+        told = {"driver": "gpu.nvidia.com", "pool": node, "device": device, "data": {"uuid": "MIG-1"}}
+        lab.patch(CLAIM, "p", {"status": {"devices": [told]}}, "/status")
+        (kept,) = lab.get(CLAIM, "p")["status"]["devices"]
+        assert told.items() <= kept.items()
+
 
 class TestQuota:
     def test_devices_are_counted_by_class_and_the_pod_waits_for_its_claim(self, lab):
