@@ -64,19 +64,24 @@ class ApiServer:
             response: HTTPResponse = self._client.call_api(
                 method, url, headers, body, _request_timeout=_TIMEOUTS_S
             ).response
+            if response.status >= HTTPStatus.BAD_REQUEST:
+                with response:
+                    raise _error(response.status, f"{method} {path}: {_message(response)}")
         except (HTTPError, ApiException) as error:
             raise UnavailableError(f"{method} {path}: {error}") from error
-        if response.status >= HTTPStatus.BAD_REQUEST:
-            with response:
-                raise _error(response.status, f"{method} {path}: {_message(response)}")
         return response
 
 
-def address(kind: Kind, namespace: str | None = None, name: str = "") -> str:
-    """Return the path of a kind's objects, of those in a namespace, or of one."""
+def address(kind: Kind, namespace: str | None = None, name: str | None = None) -> str:
+    """Return the path of a kind's objects, of those in a namespace, or of one.
+
+    Raises `RefusedError` for an empty name: a mistake must not become the address of all.
+    """
+    if name == "":
+        raise RefusedError(f"a {kind.name} without a name has no address")
     root = "/apis" if "/" in kind.api_version else "/api"
     parts = [root, kind.api_version, *(["namespaces", namespace] if namespace else []), kind.plural]
-    return "/".join([*parts, name] if name else parts)
+    return "/".join(parts if name is None else [*parts, name])
 
 
 def error_of(status: Json) -> ForesliceError:

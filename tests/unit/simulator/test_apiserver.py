@@ -23,10 +23,10 @@ class Answers(BaseHTTPRequestHandler):
         body = json.dumps(SAID).encode()
         if self.path.startswith("/html"):
             body = b"<html>502 Bad Gateway</html>"
-        if self.path.startswith("/html/502"):
-            code = 502
+        if self.path.endswith(("/502", "/500")):
+            code = int(self.path[-3:])
         self.send_response(code)
-        self.send_header("Content-Length", str(len(body) + (10 if self.path == "/cut" else 0)))
+        self.send_header("Content-Length", str(len(body) + (10 if self.path.startswith("/cut") else 0)))
         self.end_headers()
         self.wfile.write(body)
 
@@ -97,7 +97,7 @@ def test_a_failure_of_something_in_between_is_quoted(server):
         server.request("GET", "/html/502")
 
 
-@pytest.mark.parametrize("path", ["/html", "/cut"])
+@pytest.mark.parametrize("path", ["/html", "/cut", "/cut/500"])
 def test_an_answer_that_cannot_be_read_is_none(server, path):
     with pytest.raises(UnavailableError, match=f"GET {path}"):
         server.request("GET", path)
@@ -120,3 +120,8 @@ def test_nobody_there_is_no_answer():
 )
 def test_objects_have_addresses(path, asked):
     assert path == address(*asked)
+
+
+def test_an_empty_name_is_not_the_address_of_all():
+    with pytest.raises(RefusedError, match="a Pod without a name"):
+        address(POD, "shop", "")
