@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fleet.boards import BOARDS, H100_80GB
+from actuator.mechanisms.dra import Ask, claim_template, request_of
+from fleet.boards import A100_80GB, BOARDS, H100_80GB
+from fleet.shape import Shape
 from simulator.agents import start_control_plane, start_nodes
 from simulator.api import CLAIM, POD
 from simulator.clock import VirtualClock
@@ -14,11 +16,13 @@ from simulator.delays import Delays
 from simulator.store import ObjectStore
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import until
-from tests.fakes.manifests import cel, request
+from tests.fakes.manifests import cel
 
 CASES = yaml.safe_load((Path(__file__).parents[1] / "data/nvidia-dra/allocations.yaml").read_text())
-PROFILES = ("whole", "7g.80gb", "4g.40gb", "3g.40gb", "2g.20gb", "1g.20gb", "1g.10gb", "1g.10gb+me")
+CARDS = (A100_80GB, H100_80GB, H100_80GB)
+SHAPES = tuple((board, Shape(board.id, profile.name)) for board in CARDS[:2] for profile in board.profiles)
 STEPS = 60
+LEAVING = 0.4
 MINUTE_S = 60
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
@@ -73,8 +77,10 @@ class Idle:
         pass
 
 
-def asked(profile):
-    return request("gpu.nvidia.com", None) if profile == "whole" else request(profile=profile)
+def asked(board, shape):
+    """The request that the actuator would write for a shape."""
+    template = claim_template("shop", board, shape, Ask("gpu", request_of(board, shape)))
+    return template["spec"]["spec"]["devices"]["requests"][0]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
@@ -91,22 +97,22 @@ def test_devices_are_those_that_were_seen_on_slices_of_the_real_driver(lab, case
 def test_both_schedulers_give_the_same_devices(lab, seed):
     """Pods come and go at random; one that must wait is withdrawn, since who is next is a matter of time."""
     chance = random.Random(seed)
-    embedded, names = Embedded([H100_80GB] * 3), []
-    lab.node(*[H100_80GB] * 3)
+    embedded, names = Embedded(CARDS), []
+    lab.node(*CARDS)
+    shapes = [*SHAPES, (H100_80GB, Shape(H100_80GB.id))]
     for number in range(STEPS):
-        if names and chance.random() < 0.4:
+        if names and chance.random() < LEAVING:
             name = names.pop(chance.randrange(len(names)))
-            end(lab, name)
-            embedded.end(name)
-            continue
-        name, profile = f"p{number}", chance.choice(PROFILES)
-        real = lab.ask(name, asked(profile))
-        assert (number, profile, real) == (number, profile, embedded.ask(name, asked(profile)))
-        if real is None:
-            end(lab, name)
-            embedded.end(name)
         else:
-            names.append(name)
+            name, (board, shape) = f"p{number}", chance.choice(shapes)
+            request = asked(board, shape)
+            real = lab.ask(name, request)
+            assert (number, shape, real) == (number, shape, embedded.ask(name, request))
+            if real is not None:
+                names.append(name)
+                continue
+        end(lab, name)
+        embedded.end(name)
 
 
 def end(lab, name):
