@@ -4,6 +4,7 @@ import os
 import shutil
 from contextlib import closing
 from itertools import count
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -17,6 +18,7 @@ from simulator.rest import RestApi
 from tests.cluster.controlplane import control_plane
 from tests.cluster.lab import DEVICE_CLASS, Lab
 
+HERE = Path(__file__).parent
 NEWEST = "1.37"
 MINORS = ("1.34", "1.35", "1.36", NEWEST) if os.environ.get("ALL_MINORS") else ("1.35", NEWEST)
 LABS = count()
@@ -31,7 +33,8 @@ CLASSES = {
 def pytest_collection_modifyitems(items):
     """Give each test the time that a control plane may need to start."""
     for item in items:
-        item.add_marker(pytest.mark.timeout(300))
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.timeout(300))
 
 
 @pytest.fixture(scope="session", params=MINORS, ids=lambda minor: f"v{minor}")
