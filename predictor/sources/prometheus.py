@@ -23,8 +23,9 @@ CHUNK_S = 6 * 3600
 """What one query reads of the past: of a series scraped every 2 s these are 10,800 readings, under the
 11,000 points that a server answers (prometheus: web/api/v1/api.go)."""
 
-LOOK_BACK_S = int(STALE_S)
-"""How far before its buckets a query looks for the readings that they grow from, and for pods that live."""
+LOOK_BACK_S = 3600
+"""How far before its buckets a query looks. A counter that was not seen there is new, and counts from its
+first reading; after an outage that is shorter, the bucket in which scraping goes on is unknown, not low."""
 
 SCRAPER_LABELS = ("prometheus", "prometheus_replica", "replica", "job")
 """Labels that say who scraped a series, not what it is: two replicas or two jobs count the same requests."""
@@ -94,7 +95,7 @@ class PrometheusSource:
         self, signals: Sequence[Signal], workloads: Sequence[WorkloadKey], at_s: float
     ) -> Mapping[WorkloadKey, InstantSamples]:
         """Return the newest readings as of `at_s`, see `MetricsSource.now`."""
-        stores, is_partial = self._read(signals, workloads, LOOK_BACK_S, at_s)
+        stores, is_partial = self._read(signals, workloads, int(STALE_S), at_s)
         pods = {workload: store.now(signals, at_s) for workload, store in stores.items()}
         if is_partial:
             nothing: dict[Signal, Sample] = dict.fromkeys(signals, Unknown(Reason.PARTIAL))

@@ -1,5 +1,8 @@
 """The real Prometheus for tests of what reads from it; without it they fail, they are not skipped."""
 
+from contextlib import ExitStack
+from itertools import chain, count
+
 import pytest
 
 from predictor.sources.prometheus import PrometheusSource
@@ -19,25 +22,32 @@ def _installed():
 
 
 @pytest.fixture
-def source_of(tmp_path):
-    """A function that makes a source on a Prometheus that has collected these series, until the test ends."""
-    started = []
+def server_of(tmp_path):
+    """A function that starts a Prometheus, on readings as `past` yields them, and gives its address."""
+    numbers = count()
+    with ExitStack() as started:
 
-    def make(*scraped):
-        directory = tmp_path / f"prometheus-{len(started)}"
-        back_fill(directory, readings(scraped))
-        server = prometheus(directory)
-        started.append(server)
-        return PrometheusSource(server.__enter__(), MATCHES)
+        def start(readings=(), config="", web_config=""):
+            directory = tmp_path / f"prometheus-{next(numbers)}"
+            if readings:
+                back_fill(directory, readings)
+            return started.enter_context(prometheus(directory, config, web_config))
 
-    yield make
-    for server in started:
-        server.__exit__(None, None, None)
+        yield start
 
 
-def readings(scraped, **labels):
-    """Yield what `back_fill` takes, as pods of namespace `prod` with these further labels."""
-    for series in scraped:
-        about = {"namespace": "prod", "pod": series.pod, "model_name": series.model, **series.labels}
-        text = series_text(series.series, {**about, **labels})
-        yield from ((text, t_s, value) for t_s, value in series.readings)
+@pytest.fixture
+def source_of(server_of):
+    """A function that makes a source on a Prometheus that has collected these series long ago."""
+    return lambda *scraped: PrometheusSource(server_of(past(*scraped)), MATCHES)
+
+
+def past(*scraped, **labels):
+    """Return the readings of pods of namespace `prod`, (series text, time in s, value) each."""
+    return list(chain.from_iterable(_readings(series, labels) for series in scraped))
+
+
+def _readings(series, labels):
+    about = {"namespace": "prod", "pod": series.pod, "model_name": series.model, **series.labels, **labels}
+    text = series_text(series.series, about)
+    return [(text, t_s, value) for t_s, value in series.readings]
