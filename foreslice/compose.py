@@ -63,15 +63,16 @@ class _FileClock:
         return self._source.end_s
 
 
-class _WorldClock:
+class WorldClock:
     """A simulated world's time, one second for each of the machine's, until its traffic ends."""
 
-    def __init__(self, world: World) -> None:
-        self._wall = WallClock()
-        self._ahead_s = world.clock.now_s - self._wall.now_s()
+    def __init__(self, world: World, wall: Clock) -> None:
+        self._wall = wall
+        self._ahead_s = world.clock.now_s - wall.now_s()
         self._world = world
 
     def now_s(self) -> float:
+        """Return seconds since the epoch, in the world."""
         return min(self._wall.now_s() + self._ahead_s, self._world.end_s)
 
     def move_world(self) -> str | None:
@@ -97,7 +98,7 @@ def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
         boards = (BOARDS[settings.cluster.board],)
         return Surroundings(_FileClock(source), source, None, boards, lambda: None, nullcontext())
     world = _world(settings.cluster, workloads_of(settings))
-    world_clock = _WorldClock(world)
+    world_clock = WorldClock(world, WallClock())
     return Surroundings(
         clock=_FileClock(source) if source is not None else world_clock,
         metrics=source if source is not None else world.metrics,

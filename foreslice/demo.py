@@ -54,7 +54,8 @@ def run_demo(*, seed: int, out: Path, as_json: bool, length_s: int = 86400) -> N
 def _make(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "summary.json").touch()
+        for name in ("summary.json", "report.html"):
+            (out / name).touch()
     except OSError as error:
         raise InputError(
             f"cannot be written ({error.strerror})", where=str(out), fix="name a writable folder with --out"

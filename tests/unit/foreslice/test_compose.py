@@ -1,0 +1,116 @@
+"""Which adapters settings choose, and how a simulated world's time passes."""
+
+import pytest
+
+from fleet.boards import A30_24GB, H100_80GB
+from foreslice.compose import WorldClock, have_same_surroundings, surroundings_of
+from foreslice.settings.schema import Settings
+
+DAY_S = 86400
+ENDED = "the simulated traffic has ended, and with it time: start again for another day"
+ROWS = (
+    "timestamp,series,namespace,pod,model_name,value\n"
+    "60,vllm:request_success_total,default,chat-0,chat,1\n"
+    "120,vllm:request_success_total,default,chat-0,chat,5\n"
+)
+
+
+class Wall:
+    def __init__(self):
+        self.at_s = 5e8
+
+    def now_s(self):
+        return self.at_s
+
+
+class World:
+    """A world that only has time."""
+
+    end_s = 1000 + DAY_S
+
+    def __init__(self):
+        self.clock = self
+        self.now_s = 1000.0
+
+    def advance_to(self, at_s):
+        assert at_s >= self.now_s, "time does not run backwards"
+        self.now_s = at_s
+
+
+def settings(metrics=None, cluster=None, **workload):
+    one = {"name": "chat", "model": "qwen2.5-7b-bf16", "slo": {"ttft": {"p95": "1s"}}} | workload
+    return Settings.model_validate(
+        {
+            "version": "v1",
+            "metrics": metrics or {"source": "embedded"},
+            "cluster": cluster or {"kind": "embedded", "nodes": 1},
+            "workloads": [one],
+        }
+    )
+
+
+class TestWorldClock:
+    def test_a_second_outside_is_a_second_inside(self):
+        wall, world = Wall(), World()
+        clock = WorldClock(world, wall)
+        wall.at_s += 30
+
+        assert 1030.0 == clock.now_s()
+        assert clock.move_world() is None
+        assert 1030.0 == world.now_s
+
+    def test_a_machine_whose_clock_is_put_back_stops_the_world_until_it_has_caught_up(self):
+        wall, world = Wall(), World()
+        clock = WorldClock(world, wall)
+        wall.at_s += 30
+        clock.move_world()
+        wall.at_s -= 20
+        clock.move_world()
+
+        assert 1030.0 == world.now_s
+
+    def test_time_ends_with_the_traffic_and_that_is_said(self):
+        wall, world = Wall(), World()
+        clock = WorldClock(world, wall)
+        wall.at_s += 2 * DAY_S
+
+        assert [ENDED, ENDED] == [clock.move_world(), clock.move_world()]
+        assert World.end_s == clock.now_s() == world.now_s
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"mode": "full"}, True),
+        ({"tier": "strict"}, True),
+        ({"replicas": {"min": 2}}, True),
+        ({"name": "talk"}, False),
+        ({"model": "qwen2.5-3b-bf16"}, False),
+        ({"match": {"model_name": "x"}}, False),
+        ({"slo": {"ttft": {"p95": "2s"}}}, False),
+        ({"cluster": {"kind": "embedded", "nodes": 2}}, False),
+    ],
+)
+def test_adapters_outlive_what_they_do_not_depend_on(change, expected):
+    assert expected == have_same_surroundings(settings(), settings(**change))
+
+
+def test_a_file_alone_has_its_own_time_and_the_board_that_is_named(tmp_path):
+    (tmp_path / "metrics.csv").write_text(ROWS)
+    chosen = surroundings_of(
+        settings({"source": "file", "path": "metrics.csv"}, {"kind": "none", "board": "a30-24gb"}), tmp_path
+    )
+
+    assert 120.0 == chosen.clock.now_s()
+    assert (None, (A30_24GB,), None) == (chosen.cluster, chosen.boards, chosen.before_tick())
+
+
+def test_a_world_serves_the_workloads_of_the_settings():
+    chosen = surroundings_of(settings(), None)
+    (workload,) = settings().workloads
+
+    assert (H100_80GB,) == chosen.boards
+    assert chosen.before_tick() is None
+    assert chosen.cluster is not None
+    assert chosen.metrics is not None
+    assert "chat" == workload.name

@@ -1,0 +1,108 @@
+"""One tick for people and for programs."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from actuator.outcome import Outcome, StepResult
+from allocator.decide import Decision
+from fleet.change import Step, Verb
+from foreslice import show
+from foreslice.tick import Tick
+from tests.builders.deciding import forecast, need, workload
+from tests.builders.fleet import configuration, fleet, key, running, shape, standing
+from tests.unit.foreslice.test_telemetry import AT_S, outlook
+
+CHAT, TALK = workload("chat"), workload("talk")
+
+
+@pytest.fixture
+def tick():
+    start, goal = configuration("1 x whole"), configuration("2 x whole")
+    decision = Decision(key("chat"), need("chat"), start, goal, 0.0, ("[1.2] is asked",), start)
+    step = Step(Verb.SCALE_UP, "chat", shape("whole"), 2, "1", "because")
+    return Tick(
+        AT_S,
+        running(fleet(2), standing("chat", "1 x whole")),
+        {key("chat"): outlook(forecast("chat", level=0.7))},
+        {key("chat"): need("chat", up=0.5, keep=0.75, distrust=["pod x is not scraped"])},
+        (decision,),
+        (StepResult(key("chat"), step, Outcome.HELD, "not now"),),
+        ("serving/talk: no such Deployment",),
+    )
+
+
+@pytest.fixture
+def text(monkeypatch, capsys):
+    """Lines that people read on a wide terminal."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def text(tick):
+        show.console().print(show.as_text(tick, (CHAT, TALK)))
+        return capsys.readouterr().out.splitlines()
+
+    return text
+
+
+def test_json_has_every_workload_whatever_is_known_of_it(tick):
+    chat, talk = json.loads(json.dumps(show.as_json(tick, (CHAT, TALK)), allow_nan=False))["workloads"]
+
+    assert {"workload": "serving/talk", "mode": "full"} == talk
+    assert {"up": 0.5, "keep": 0.75, "reactive": 0.5} == chat["need"]
+    assert ["pod x is not scraped"] == chat["distrust"]
+    assert ("1 x whole", "2 x whole", "1 x whole") == (chat["stands"], chat["goal"], chat["without_forecast"])
+    assert {"window_s": 120, "quantile": 0.9, "work": 0.7} == chat["forecast"]["peaks"][0]
+
+
+def test_json_of_steps_conditions_and_cards(tick):
+    shown = show.as_json(tick, (CHAT, TALK))
+
+    assert (AT_S, 1, ["serving/talk: no such Deployment"]) == (
+        shown["at_s"],
+        shown["gpus_in_use"],
+        shown["conditions"],
+    )
+    assert [
+        {
+            "workload": "serving/chat",
+            "verb": "scale-up",
+            "variant": "chat",
+            "replicas": 2,
+            "outcome": "held",
+            "reason": "not now",
+        }
+    ] == shown["steps"]
+
+
+def test_what_is_unknown_is_null_in_json_and_a_word_in_text(tick, text):
+    blind = replace(tick, needs={key("chat"): replace(need("chat"), reactive=None)}, decisions=())
+
+    assert show.as_json(blind, (CHAT,))["workloads"][0]["need"]["reactive"] is None
+    assert show.as_json(replace(blind, fleet=None), (CHAT,))["gpus_in_use"] is None
+    assert ["serving/chat", "0.50", "unknown"] == text(blind)[1].split()[:3]
+
+
+def test_a_forecast_that_is_not_there_says_why(tick):
+    none = replace(outlook(None), no_forecast_because="no bucket is known")
+    (chat,) = show.as_json(replace(tick, outlooks={key("chat"): none}), (CHAT,))["workloads"]
+
+    assert (None, "no bucket is known") == (chat["forecast"], chat["no_forecast_because"])
+
+
+def test_text_is_a_row_a_workload_then_steps_conditions_and_the_unit(tick, text):
+    head, chat, talk, step, condition, unit = text(tick)
+
+    assert head.split() == ["workload", "need", "asked", "now", "forecast", "stands", "goal", "because"]
+    assert chat.split("  ")[0] == "serving/chat"
+    assert "[1.2] is asked" in chat
+    assert ["serving/talk", "unknown", "unknown", "none", "-", "-"] == talk.split()
+    assert "serving/chat: scale-up chat to 2: held: not now" == step.strip()
+    assert "serving/talk: no such Deployment" == condition.strip()
+    assert unit.startswith("Work is in full reference replicas")
+
+
+def test_people_read_on_standard_error_beside_json(capsys):
+    show.console(to_stderr=True).print("hello")
+
+    assert ("", "hello\n") == tuple(capsys.readouterr())

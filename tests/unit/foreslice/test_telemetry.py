@@ -1,0 +1,129 @@
+"""What Prometheus gets to see of ticks."""
+
+from dataclasses import replace
+
+import numpy as np
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from actuator.outcome import Outcome, StepResult
+from allocator.decide import Decision
+from fleet.change import Step, Verb
+from fleet.demand import Mix
+from foreslice.outlook import Outlook
+from foreslice.telemetry import Telemetry
+from foreslice.tick import Tick
+from tests.builders.deciding import forecast, need, offers
+from tests.builders.fleet import configuration, fleet, key, running, shape, standing
+
+AT_S = 1_700_000_100.0
+
+NAMES = {
+    "foreslice_conditions",
+    "foreslice_forecast_age_seconds",
+    "foreslice_forecast_peak_replicas",
+    "foreslice_gpus_if_packed",
+    "foreslice_gpus_in_use",
+    "foreslice_job_failures",
+    "foreslice_need_replicas",
+    "foreslice_settings_usable",
+    "foreslice_short_replicas",
+    "foreslice_steps",
+    "foreslice_tick_seconds",
+}
+
+
+def outlook(peaks):
+    return Outlook(AT_S - 40, peaks, "", np.zeros(60), Mix(1000, 200), offers())
+
+
+def tick(name="chat", reactive=0.4, peaks=..., short=0.25, conditions=()):
+    stood = configuration("1 x whole")
+    decision = Decision(key(name), need(name), stood, stood, short, ("because",), stood)
+    step = Step(Verb.SCALE_UP, name, shape("whole"), 2, "1", "because")
+    return Tick(
+        AT_S,
+        running(fleet(2), standing(name, "1 x whole + 1 x 1g.10gb")),
+        {key(name): outlook(forecast(name, level=0.7) if peaks is ... else peaks)},
+        {key(name): replace(need(name, up=0.5, keep=0.75), reactive=reactive)},
+        (decision,),
+        (StepResult(key(name), step, Outcome.DONE, "because"),),
+        conditions,
+    )
+
+
+def families(telemetry):
+    """Exported metrics by name, without the times at which counters began."""
+    exported = text_string_to_metric_families(generate_latest(telemetry.registry).decode())
+    return {family.name: family for family in exported if not family.name.endswith("_created")}
+
+
+def values(telemetry, name, label="workload"):
+    """Samples of one metric by one label."""
+    return {s.labels.get(label): s.value for s in families(telemetry)[name].samples}
+
+
+def seen(*ticks):
+    telemetry = Telemetry()
+    for one in ticks:
+        telemetry.observe(one)
+    return telemetry
+
+
+def test_these_are_the_metrics_and_each_says_what_it_means():
+    found = families(seen(tick()))
+
+    assert NAMES == set(found)
+    assert all(family.documentation.endswith(".") for family in found.values())
+
+
+def test_a_tick_is_exported_as_it_was():
+    telemetry = seen(tick(conditions=("a", "b")))
+
+    assert {"up": 0.5, "keep": 0.75, "reactive": 0.4} == values(telemetry, "foreslice_need_replicas", "kind")
+    assert {"chat": 40.0} == values(telemetry, "foreslice_forecast_age_seconds")
+    assert {"chat": 0.25} == values(telemetry, "foreslice_short_replicas")
+    assert {None: 2.0} == values(telemetry, "foreslice_conditions")
+    assert {None: 2.0} == values(telemetry, "foreslice_gpus_in_use")
+    assert {"0.9": 0.7, "0.925": 0.7, "0.95": 0.7, "0.97": 0.7, "0.99": 0.7} == values(
+        telemetry, "foreslice_forecast_peak_replicas", "quantile"
+    )
+
+
+def test_what_is_unknown_is_not_there():
+    telemetry = seen(tick(), tick(reactive=None, peaks=None))
+
+    assert {"up", "keep"} == set(values(telemetry, "foreslice_need_replicas", "kind"))
+    assert {} == values(telemetry, "foreslice_forecast_peak_replicas")
+
+
+def test_without_a_cluster_no_cards_are_counted():
+    found = families(seen(tick(), replace(tick(), fleet=None, decisions=(), results=())))
+
+    assert NAMES - {"foreslice_gpus_in_use", "foreslice_gpus_if_packed"} == set(found)
+    assert [] == found["foreslice_short_replicas"].samples
+
+
+def test_a_workload_that_is_no_longer_looked_after_is_gone():
+    telemetry = seen(tick("chat"), tick("talk"))
+
+    for name in ("need", "forecast_peak", "short"):
+        assert {"talk"} == set(values(telemetry, f"foreslice_{name}_replicas"))
+    assert {"talk"} == set(values(telemetry, "foreslice_forecast_age_seconds"))
+
+
+def test_steps_add_up_over_ticks():
+    samples = families(seen(tick(), tick()))["foreslice_steps"].samples
+
+    assert [({"verb": "scale-up", "outcome": "done"}, 2.0)] == [
+        (s.labels, s.value) for s in samples if s.name == "foreslice_steps_total"
+    ]
+
+
+def test_before_the_first_tick_nothing_is_claimed():
+    assert {
+        "foreslice_job_failures",
+        "foreslice_settings_usable",
+        "foreslice_steps",
+        "foreslice_tick_seconds",
+    } == set(families(Telemetry()))
