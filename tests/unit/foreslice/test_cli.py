@@ -7,6 +7,7 @@ from importlib.metadata import version
 import pytest
 from typer.testing import CliRunner
 
+import foreslice.run  # here, so that a test of two seconds does not pay for it
 from fleet.errors import InputError, UnavailableError
 from foreslice.cli import app, main
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.boards import A30_24GB, H100_80GB
+from fleet.boards import A30_24GB
 from foreslice.compose import WorldClock, have_same_surroundings, surroundings_of
 from foreslice.settings.schema import Settings
 
@@ -103,14 +103,3 @@ def test_a_file_alone_has_its_own_time_and_the_board_that_is_named(tmp_path):
 
     assert 120.0 == chosen.clock.now_s()
     assert (None, (A30_24GB,), None) == (chosen.cluster, chosen.boards, chosen.before_tick())
-
-
-def test_a_world_serves_the_workloads_of_the_settings():
-    chosen = surroundings_of(settings(), None)
-    (workload,) = settings().workloads
-
-    assert (H100_80GB,) == chosen.boards
-    assert chosen.before_tick() is None
-    assert chosen.cluster is not None
-    assert chosen.metrics is not None
-    assert "chat" == workload.name
