@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fleet.errors import InputError
 from fleet.sample import Value, known
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
@@ -239,16 +238,6 @@ def test_values_of_two_labels_are_not_mixed(server_of):
     matches = {LLAMA: MATCHES[LLAMA], QWEN: {"namespace": "test", "model_name": "qwen"}}
     told = PrometheusSource(server, matches).samples([Signal.COMPLETIONS], [LLAMA, QWEN], 0, 60)
     assert {LLAMA: 7, QWEN: 9} == {key: told[key].values[Signal.COMPLETIONS][0] for key in told}
-
-
-def test_a_match_without_labels_is_refused():
-    with pytest.raises(InputError, match="no label to know its series by"):
-        PrometheusSource("http://prometheus:9090", {LLAMA: {}})
-
-
-def test_a_match_with_what_is_no_label_is_refused():
-    with pytest.raises(InputError, match="no label of Prometheus"):
-        PrometheusSource("http://prometheus:9090", {LLAMA: {"model-name": "llama"}})
 
 
 ODD = [
