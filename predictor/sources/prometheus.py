@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -130,13 +129,16 @@ class PrometheusSource:
 
     def _store(self, found: Sequence[Readings]) -> SeriesStore:
         """Sort series by pod; where one scraper says nothing the next is read, never two of them together."""
-        scrapers: dict[tuple[str, ...], list[Readings]] = defaultdict(list)
+        pods: dict[str, dict[tuple[str, ...], list[Readings]]] = {}
         for series in found:
-            scrapers[tuple(series[0].get(label, "") for label in SCRAPER_LABELS)].append(series)
-        store = SeriesStore(_scraped_by(self._engine, len(scrapers)))
-        for at, scraper in enumerate(sorted(scrapers)):
-            for labels, times, values in scrapers[scraper]:
-                store.extend(_key(labels, at), times, values)
+            scraper = tuple(series[0].get(label, "") for label in SCRAPER_LABELS)
+            pods.setdefault(_pod(series[0]), {}).setdefault(scraper, []).append(series)
+        store = SeriesStore(_scraped_by(self._engine, max(map(len, pods.values()), default=0)))
+        for pod, scrapers in pods.items():
+            for at, scraper in enumerate(sorted(scrapers)):
+                for labels, times, values in scrapers[scraper]:
+                    key = SeriesKey(pod, _scraped_name(labels["__name__"], at), _about(labels))
+                    store.extend(key, times, values)
         return store
 
 
@@ -146,20 +148,27 @@ def _chunks(start_s: int, end_s: int) -> Iterator[tuple[int, int]]:
 
 
 def _scraped_by(engine: Engine, scrapers: int) -> Engine:
-    """Return the engine as several scrapers see it: a series of one is older than all of the one before."""
+    """Return the engine as several scrapers see it: one of them is read where those before it say nothing."""
     return Engine(
         engine.name,
         {
-            signal: tuple(f"{at} {name}" for at in range(scrapers) for name in names)
+            signal: tuple(_scraped_name(name, at) for at in range(scrapers) for name in names)
             for signal, names in engine.series.items()
         },
     )
 
 
-def _key(labels: Mapping[str, str], scraper: int) -> SeriesKey:
-    """Name a series by what it is; a pod without a name is known by the address that is scraped."""
-    pod = labels.get("pod") or labels.get("instance", "")
-    about = tuple(
+def _scraped_name(name: str, scraper: int) -> str:
+    return f"{scraper} {name}"
+
+
+def _pod(labels: Mapping[str, str]) -> str:
+    """Return the pod of a series; one without a name is known by the address that is scraped."""
+    return labels.get("pod") or labels.get("instance", "")
+
+
+def _about(labels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return what tells a series apart from others of the same name and pod, whoever scraped it."""
+    return tuple(
         sorted(item for item in labels.items() if item[0] not in {*SCRAPER_LABELS, "__name__", "pod"})
     )
-    return SeriesKey(pod, f"{scraper} {labels['__name__']}", about)
