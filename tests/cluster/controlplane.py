@@ -6,14 +6,16 @@ registers them.
 """
 
 import json
+import secrets
 import socket
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.cluster.part import NotStartedError, Part
 from tests.controlplane.build import folder, missing
 
+PORTS = range(20_000, 32_768)  # Linux: net.ipv4.ip_local_port_range begins at 32768
 STAGES = Path(__file__).with_name("kwok.yaml")
 
 ADMIN, SCHEDULER = "admin", "scheduler"
@@ -104,9 +106,15 @@ def control_plane(minor, directory):
 
 
 def _free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
+    """Return a port that nothing listens on, outside the range from which the kernel takes those of clients.
+
+    The kernel would give the same port to a client in the seconds until its server is up.
+    """
+    while True:
+        port = secrets.choice(PORTS)
+        with socket.socket() as held, suppress(OSError):
+            held.bind(("127.0.0.1", port))
+            return port
 
 
 def _start_etcd(plane):
