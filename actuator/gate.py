@@ -45,7 +45,7 @@ def refusal(standing: Standing, step: Step, terms: Terms) -> str | None:
     """Return why a step may not start, one line; `None` = it may."""
     match step.verb:
         case Verb.CREATE_VARIANT:
-            return None if terms.mode.may_add else f"mode {terms.mode.name.lower()} adds nothing"
+            return None if terms.mode.may_add else f"mode {terms.mode.label} adds nothing"
         case Verb.SCALE_UP:
             return may_add(standing, step, terms)
         case Verb.SCALE_DOWN:
@@ -58,7 +58,7 @@ def may_add(standing: Standing, step: Step, terms: Terms) -> str | None:
     Only an addition that lowers what the router can use is judged; any other is safe on any evidence.
     """
     if not terms.mode.may_add:
-        return f"mode {terms.mode.name.lower()} adds nothing"
+        return f"mode {terms.mode.label} adds nothing"
     variant = _variant(standing, step)
     ready = _ready(variant) if variant is not None else 0
     now = standing.ready
@@ -79,7 +79,7 @@ def may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
     even while capacity is short, and on any evidence.
     """
     if not terms.mode.may_remove:
-        return f"mode {terms.mode.name.lower()} removes nothing"
+        return f"mode {terms.mode.label} removes nothing"
     variant = _variant(standing, step)
     if variant is None:
         return f"{step.variant} is gone"

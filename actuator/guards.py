@@ -24,7 +24,9 @@ class Halt:
     moves: tuple[str, ...] = ()
 
 
-def halt(*, is_leader: bool, is_paused: bool, view_age_s: float | None, metrics_age_s: float | None) -> Halt:
+def halt(
+    *, view_age_s: float | None, metrics_age_s: float | None, is_leader: bool = True, is_paused: bool = False
+) -> Halt:
     """Return what must stop now, and why.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -13,7 +13,7 @@ from fleet.boards import Board
 from fleet.demand import Mix
 from fleet.mechanism import MECHANISMS
 from fleet.shape import Configuration, Shape, shapes_of, slice_of
-from fleet.workload import Router, Workload
+from fleet.workload import Limits, Router, Workload
 
 ROUNDING = 1e-9
 """Work that is not worth a replica: sums of floats that are equal on paper."""
@@ -65,6 +65,15 @@ class Offers:
     def replicas_for(self, shape: Shape, work: float) -> int:
         """Return how many replicas of one shape alone carry `work`, at least one."""
         return max(1, ceil((work - ROUNDING) / self._work(shape)))
+
+    def of_one_shape(self, work: float, limits: Limits) -> Iterator[Configuration]:
+        """Yield what carries `work` with one shape, cheapest first, of equals the one that carries more."""
+        goals = []
+        for shape in self.by_shape:
+            replicas = max(self.replicas_for(shape, work), limits.min_replicas)
+            if replicas <= limits.max_replicas:
+                goals.append(Configuration({shape: replicas}))
+        yield from sorted(goals, key=lambda goal: (self.price(goal), -self.carried(goal), str(goal)))
 
     def missing(self, configuration: Configuration, shape: Shape, work: float) -> int:
         """Return how many replicas of `shape` must join so that the configuration carries `work`.

@@ -55,7 +55,7 @@ def reshape(
     best, best_saved = Reshape(start, room, ()), WORTHWHILE_GPU
     first_refusal: tuple[str, ...] = ()
     not_now = _not_now(standing, need, timing, at_s)
-    for goal in _goals(workload, need, offers):
+    for goal in offers.of_one_shape(need.keep, workload.limits):
         shares = price - offers.price(goal)
         devices = leaving(standing, goal)
         if _saved(shares, len({device.gpu for device in devices})) < best_saved:
@@ -90,16 +90,6 @@ def leaving(standing: Standing, goal: Configuration) -> list[Device]:
         surplus = max(0, len(placed) - goal.counts.get(variant.shape, 0))
         devices += [replica.device for replica in newest_first[:surplus] if replica.device is not None]
     return devices
-
-
-def _goals(workload: Workload, need: Need, offers: Offers) -> Iterator[Configuration]:
-    """Yield what carries need-keep with one shape, cheapest first, then the one that carries more."""
-    goals = []
-    for shape in offers.by_shape:
-        replicas = max(offers.replicas_for(shape, need.keep), workload.limits.min_replicas)
-        if replicas <= workload.limits.max_replicas:
-            goals.append(Configuration({shape: replicas}))
-    yield from sorted(goals, key=lambda goal: (offers.price(goal), -offers.carried(goal), str(goal)))
 
 
 def _not_now(standing: Standing, need: Need, timing: Timing, at_s: float) -> str | None:

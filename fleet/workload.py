@@ -63,6 +63,11 @@ class Mode(IntEnum):
     FULL = 4
 
     @property
+    def label(self) -> str:
+        """Its name as settings write it."""
+        return self.name.lower().replace("_", "-")
+
+    @property
     def may_add(self) -> bool:
         """Whether capacity may be added for it."""
         return self >= Mode.SCALE_UP_ONLY

@@ -12,7 +12,7 @@ from actuator.ports import Cluster
 from allocator.need import Timing
 from capacity.estimate import CapacityModel
 from fleet.boards import BOARDS, H100_80GB, Board
-from fleet.workload import Workload
+from fleet.workload import Mode, Workload
 from foreslice.clock import Clock, WallClock
 from foreslice.outlook import Observatory
 from foreslice.settings.load import matches_of, workloads_of
@@ -137,9 +137,8 @@ def loop_of(settings: Settings, surroundings: Surroundings) -> Loop:
         shape_dwell_s=loop.shape_dwell,
         quiet_s=loop.quiet,
     )
-    return make_loop(
-        workloads_of(settings), surroundings, timing, _ladder, loop.history, acting=settings.acting
-    )
+    workloads = tuple(w for w in workloads_of(settings) if w.mode is not Mode.OFF)
+    return make_loop(workloads, surroundings, timing, _ladder, loop.history, acting=settings.acting)
 
 
 def make_loop(

@@ -13,6 +13,9 @@ from allocator.decide import Decision
 from fleet.workload import Workload
 from foreslice.tick import Tick
 
+PIPED_WIDTH = 160
+"""Columns where nobody has said how many there are: tables keep their rows in one line."""
+
 
 def as_json(tick: Tick, workloads: Sequence[Workload]) -> dict[str, Any]:
     """Return what a tick saw, decided and did; work is in full reference replicas, `null` is unknown."""
@@ -24,7 +27,7 @@ def as_json(tick: Tick, workloads: Sequence[Workload]) -> dict[str, Any]:
         "workloads": [
             {
                 "workload": str(workload.key),
-                "mode": workload.mode.name.lower().replace("_", "-"),
+                "mode": workload.mode.label,
                 **_outlook(tick, workload),
                 **_need(tick, workload),
                 **(_decision(decisions[workload.key]) if workload.key in decisions else {}),
@@ -72,8 +75,18 @@ def _need(tick: Tick, workload: Workload) -> dict[str, Any]:
         return {}
     return {
         "need": {"up": need.up, "keep": need.keep, "reactive": need.reactive},
+        "cheapest": _cheapest(tick, workload),
         "distrust": list(need.distrust),
     }
+
+
+def _cheapest(tick: Tick, workload: Workload) -> str | None:
+    """Return what would carry need-keep at the least price, whatever stands; `None` if nothing would."""
+    need, outlook = tick.needs.get(workload.key), tick.outlooks.get(workload.key)
+    if need is None or outlook is None:
+        return None
+    cheapest = next(outlook.offers.of_one_shape(need.keep, workload.limits), None)
+    return str(cheapest) if cheapest is not None else None
 
 
 def _decision(decision: Decision) -> dict[str, Any]:
@@ -90,7 +103,7 @@ def as_text(tick: Tick, workloads: Sequence[Workload]) -> RenderableType:
     """Return a table of a tick, one row a workload, with what is wrong below it."""
     decisions = {decision.workload: decision for decision in tick.decisions}
     table = Table(title=None, box=None, pad_edge=False)
-    for name in ("workload", "need", "asked now", "forecast", "stands", "goal", "because"):
+    for name in ("workload", "need", "asked now", "forecast", "stands", "goal", "cheapest", "because"):
         table.add_column(name, justify="right" if name in {"need", "asked now"} else "left")
     for workload in workloads:
         need, decision = tick.needs.get(workload.key), decisions.get(workload.key)
@@ -103,6 +116,7 @@ def as_text(tick: Tick, workloads: Sequence[Workload]) -> RenderableType:
             forecast.rung if forecast is not None else "none",
             str(decision.start) if decision else "-",
             str(decision.goal) if decision else "-",
+            _cheapest(tick, workload) or "-",
             decision.because[0] if decision and decision.because else (need.because if need else ""),
         )
     notes = [Text(condition, style="yellow") for condition in tick.conditions]
@@ -116,4 +130,7 @@ def as_text(tick: Tick, workloads: Sequence[Workload]) -> RenderableType:
 
 def console(*, to_stderr: bool = False) -> Console:
     """Return where people read, with colour only on a terminal; beside JSON they read on standard error."""
-    return Console(highlight=False, markup=False, stderr=to_stderr)
+    people = Console(highlight=False, markup=False, stderr=to_stderr)
+    if not people.is_terminal:
+        people.width = PIPED_WIDTH
+    return people

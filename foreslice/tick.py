@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from actuator.diff import diff
 from actuator.execute import Executor
 from actuator.gate import Terms
+from actuator.guards import halt
 from actuator.outcome import StepResult
 from actuator.ports import Cluster
 from allocator.decide import Decision, Question, additions, cards_if_packed, plan
@@ -96,6 +97,7 @@ class Loop:
         self._forecast_trouble = "no forecast has been made yet"
         self._planned: Mapping[WorkloadKey, Decision] = {}
         self._planned_at_s = float("-inf")
+        self._metrics_read_at_s: float | None = None
 
     def forecast(self) -> None:
         """Read the buckets that closed and forecast anew; on trouble the last forecasts stay and age."""
@@ -119,8 +121,11 @@ class Loop:
             return seen
         decisions = tuple(self._with_plan(decision, seen.at_s) for decision in additions(question))
         changes = diff(question.fleet, decisions, seen.at_s)
-        results = self._executor.run(changes, self._terms(seen), seen.at_s)
-        return replace(seen, decisions=decisions, results=results)
+        read_at_s = self._metrics_read_at_s
+        stops = halt(view_age_s=0.0, metrics_age_s=None if read_at_s is None else seen.at_s - read_at_s)
+        results = self._executor.run(changes, self._terms(seen), seen.at_s, stops)
+        conditions = (*seen.conditions, *stops.everything, *stops.moves)
+        return replace(seen, decisions=decisions, results=results, conditions=conditions)
 
     def _observe(self) -> tuple[Tick, Question | None]:
         """Return what is seen now, and the question to decide on, `None` without a cluster to look at."""
@@ -190,6 +195,7 @@ class Loop:
         except UnavailableError as error:
             conditions.append(f"demand now is not read: {error}")
             return {}
+        self._metrics_read_at_s = at_s
         return {
             key: now_reading(samples[key], _ready_pods(fleet, key), outlooks[key].mix)
             for key in keys

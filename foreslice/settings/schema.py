@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from capacity.catalogue import MODELS
 from fleet.workload import Isolation, Router, Tier
-from foreslice.settings.durations import FirstToken, History, InterToken, Pause
+from foreslice.settings.durations import FirstToken, History, InterToken, Pause, written
 
 ModeName = Literal["off", "forecast-only", "advise", "scale-up-only", "full"]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
@@ -81,7 +81,7 @@ class WorkloadSettings(_Group):
 
     name: Annotated[Name, Field(description="name of its Deployment")]
     namespace: Annotated[Name, Field(description="namespace of its Deployment")] = "default"
-    model: Annotated[str, Field(description="name in the capacity catalogue, e.g. qwen2.5-7b")]
+    model: Annotated[str, Field(description="name in the capacity catalogue, e.g. qwen2.5-7b-bf16")]
     match: Annotated[
         dict[str, str],
         Field(description="labels that its series carry; default: namespace and model_name = its name"),
@@ -141,7 +141,7 @@ class LoopSettings(_Group):
     tick: Annotated[Pause, Field(description="between two looks at the need")] = 10.0
     plan: Annotated[Pause, Field(description="longest time between two plans")] = 300.0
     history: Annotated[History, Field(description="how far back forecasts learn")] = 864000.0
-    lead: Annotated[Pause, Field(description="from decided to ready, until it has been measured")] = 90.0
+    lead: Annotated[Pause, Field(description="how long from decided to ready is reckoned to take")] = 90.0
     quiet: Annotated[Pause, Field(description="how long evidence for a removal must have held")] = 600.0
     dwell: Annotated[Pause, Field(description="a workload keeps its replicas this long after a change")] = (
         600.0
@@ -197,6 +197,10 @@ def _misplaced(message: str, *at: str | int) -> PydanticCustomError:
 def json_schema_text() -> str:
     """Return the JSON schema of the operator's file, the text of `config/schema.json`."""
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Settings.model_json_schema()}
+    for group in schema["$defs"].values():
+        for field in group.get("properties", {}).values():
+            if field.get("type") == "string" and isinstance(field.get("default"), float):
+                field["default"] = written(field["default"])
     return json.dumps(schema, indent=2) + "\n"
 
 

@@ -170,7 +170,7 @@ REMOVALS = [
     ),
     Case("a shape of unknown capacity may go", "w! s!", "s=0", 1.0, capacities={SHAPES["w"]: 1.0}),
     # Modes.
-    Case("scale-up-only", "w! w!", "w=1", 0.0, "mode scale_up_only removes nothing", mode=Mode.SCALE_UP_ONLY),
+    Case("scale-up-only", "w! w!", "w=1", 0.0, "mode scale-up-only removes nothing", mode=Mode.SCALE_UP_ONLY),
     Case("advise", "w! w!", "w=1", 0.0, "mode advise removes nothing", mode=Mode.ADVISE),
     Case("off", "w! w!", "w=1", 0.0, "mode off removes nothing", mode=Mode.OFF),
 ]
@@ -217,7 +217,7 @@ ADDITIONS = [
     Case("below the minimum adds", "w!", "w=2", 5.0, minimum=9),
     Case("scale-up-only adds", "w!", "w=2", 5.0, mode=Mode.SCALE_UP_ONLY),
     Case("advise", "w!", "w=2", 5.0, "mode advise adds nothing", mode=Mode.ADVISE),
-    Case("forecast-only", "w!", "w=2", 5.0, "mode forecast_only adds nothing", mode=Mode.FORECAST_ONLY),
+    Case("forecast-only", "w!", "w=2", 5.0, "mode forecast-only adds nothing", mode=Mode.FORECAST_ONLY),
 ]
 
 

@@ -7,7 +7,7 @@ from capacity.estimate import CapacityModel
 from fleet.boards import A30_24GB, H100_80GB
 from fleet.demand import Mix
 from fleet.shape import Shape, shapes_of, slice_of
-from fleet.workload import Isolation, LatencyTarget, Router, Slo
+from fleet.workload import Isolation, LatencyTarget, Limits, Router, Slo
 from tests.builders.deciding import offers, workload
 from tests.builders.fleet import configuration, shape
 
@@ -131,3 +131,12 @@ def test_what_is_short_is_the_rest_of_the_work():
 
 def test_shapes_of_other_boards_carry_nothing():
     assert 0.0 == offers().carried(configuration("").plus(Shape("a30-24gb"), 1))
+
+
+def test_what_carries_work_with_one_shape_comes_cheapest_first_and_of_equals_the_one_that_carries_more():
+    offered = offers({"1g.20gb": 0.2, "2g.20gb": 0.25, "3g.40gb": 0.45, "whole": 1.0})
+    assert ["2 x 2g.20gb", "1 x 3g.40gb", "2 x 1g.20gb", "1 x whole"] == [
+        str(goal) for goal in offered.of_one_shape(0.4, Limits(1, 64))
+    ]
+    assert ["1 x 3g.40gb", "1 x whole"] == [str(goal) for goal in offered.of_one_shape(0.4, Limits(1, 1))]
+    assert "3 x 2g.20gb" == str(next(offered.of_one_shape(0.1, Limits(3, 64))))

@@ -3,7 +3,7 @@
 import pytest
 
 from fleet.boards import A30_24GB
-from foreslice.compose import WorldClock, have_same_surroundings, surroundings_of
+from foreslice.compose import WorldClock, have_same_surroundings, loop_of, surroundings_of
 from foreslice.settings.schema import Settings
 
 DAY_S = 86400
@@ -103,3 +103,13 @@ def test_a_file_alone_has_its_own_time_and_the_board_that_is_named(tmp_path):
 
     assert 120.0 == chosen.clock.now_s()
     assert (None, (A30_24GB,), None) == (chosen.cluster, chosen.boards, chosen.before_tick())
+
+
+def test_a_workload_that_is_off_is_not_even_looked_at(tmp_path):
+    (tmp_path / "metrics.csv").write_text(ROWS)
+    asked = {"source": "file", "path": "metrics.csv"}, {"kind": "none"}
+    for mode, seen in (("off", []), ("forecast-only", ["chat"])):
+        chosen = settings(*asked, mode=mode)
+        loop = loop_of(chosen, surroundings_of(chosen, tmp_path))
+        loop.forecast()
+        assert seen == [key.name for key in loop.tick().outlooks]

@@ -108,7 +108,11 @@ class TestWithoutAForecast:
         scene.metrics.is_down = True
         tick = scene.learn().tick()
 
-        assert ("forecasts are not renewed: the metrics source does not answer", DOWN) == tick.conditions
+        assert (
+            "forecasts are not renewed: the metrics source does not answer",
+            DOWN,
+            "no metrics have been read since the start",
+        ) == tick.conditions
         assert [] == scene.cluster.writes
 
     def test_too_little_history_leaves_what_is_asked_now(self):
@@ -185,6 +189,14 @@ class TestMetricsDown:
 
         assert need(tick).distrust != ()
         assert [] == scene.cluster.writes
+
+    @pytest.mark.parametrize(("minutes", "is_said"), [(5, False), (6, True)])
+    def test_after_five_minutes_nothing_is_moved_and_that_is_said(self, minutes, is_said):
+        scene = Scene(steady(2.0)).learn()
+        scene.metrics.is_down = True
+        line = f"the newest metrics are {minutes * 60} s old, at most 300 s are trusted"
+
+        assert is_said == (line in scene.tick(NOON + minutes).conditions)
 
     def test_they_are_read_again_when_they_are_back(self):
         scene = Scene(steady(2.0)).learn()
