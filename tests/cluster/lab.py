@@ -46,6 +46,8 @@ class Lab:
         self.server = server
         self.name = name
         self.made = []
+        # One of the same name may still be going.
+        until(lambda: self.get(NAMESPACE, name) is None)
         self.create(NAMESPACE, name)
         # Until there is one, the server refuses pods.
         until(lambda: self.get(SERVICE_ACCOUNT, "default"))

@@ -21,6 +21,7 @@ class World:
         self.api = api
         self.namespace = namespace
         self.until = wait
+        self.nodes = []
 
     def body(self, kind, name=None, **parts):
         metadata = {"name": name} if name else {"generateName": "made-"}
@@ -46,6 +47,7 @@ class World:
     def node(self):
         name = f"{self.namespace}-{next(NUMBERS)}"
         self.api.create(self.body(NODE, name, spec={}))
+        self.nodes.append(name)
         return name
 
     def get(self, kind, name):
@@ -64,7 +66,10 @@ def embedded():
 
 @pytest.fixture(params=["embedded", "real"])
 def world(request, agents, lab):
-    return embedded() if request.param == "embedded" else World(agents.api, lab.name, until)
+    made = embedded() if request.param == "embedded" else World(agents.api, lab.name, until)
+    yield made
+    for node in made.nodes:
+        made.api.delete(NODE, None, node)
 
 
 class TestCreate:
