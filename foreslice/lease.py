@@ -18,7 +18,7 @@ from threading import Event, Thread
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.errors import NotFoundError
 from actuator.kube.resources import LEASES
-from actuator.manifest import Json, timestamp_of
+from actuator.manifest import Json, timestamp_of, version_of
 from fleet.errors import ForesliceError, RefusedError
 
 NAME = "foreslice"
@@ -74,7 +74,7 @@ class Candidate:
         self.pace = pace
         self._elapsed_s = elapsed_s or _elapsed_s
         self._term: _Term | None = None
-        self._seen: Json = {}
+        self._seen = ""
         self._seen_s = 0.0
         self._trouble = "the lease has not been read yet"
 
@@ -113,11 +113,10 @@ class Candidate:
         asked_s = self._elapsed_s()
         try:
             lease = self._server.request("GET", self._path())
+            self._see(lease)
         except NotFoundError:
             lease = {}
         spec: Json = lease.get("spec") or {}
-        if spec != self._seen:
-            self._seen, self._seen_s = spec, self._elapsed_s()
         holder = spec.get("holderIdentity") or ""
         lasts_s = spec.get("leaseDurationSeconds") or 0
         if holder not in ("", self._identity) and self._elapsed_s() < self._seen_s + lasts_s:
@@ -129,9 +128,13 @@ class Candidate:
         if holder != self._identity:
             transitions += 1
             changes |= {"leaseTransitions": transitions, "acquireTime": timestamp_of(self._wall_s())}
-        self._seen, self._seen_s = self._write(lease, changes)["spec"], self._elapsed_s()
+        self._see(self._write(lease, changes))
         self._term = _Term(transitions, asked_s + self.pace.lead_s)
         self._trouble = "its lease was not renewed in time"
+
+    def _see(self, lease: Json) -> None:
+        if version_of(lease) != self._seen:
+            self._seen, self._seen_s = version_of(lease), self._elapsed_s()
 
     def _write(self, lease: Json, changes: Json) -> Json:
         """Write the lease on the version that was read; of two that try, one is told of a conflict."""

@@ -28,7 +28,7 @@ PAGE = 500
 """Objects in one answer to a list, which bounds the memory that reading it takes."""
 
 # Between two tries that fail, and at most after many.
-_PAUSE_S = 1.0
+_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 8.0
 
 

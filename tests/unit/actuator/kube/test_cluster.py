@@ -1,0 +1,167 @@
+"""What the real adapter asks of its API server; how a real one answers is under tests/cluster."""
+
+from contextlib import closing
+
+import pytest
+
+from actuator.kube.cluster import NO_PLANS, KubeCluster
+from actuator.kube.errors import NotFoundError
+from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, PLANS, PODS, SLICES
+from actuator.manifest import version_of
+from fleet.boards import H100_80GB
+from fleet.change import StepState
+from fleet.errors import ConflictError, RefusedError, UnavailableError
+from fleet.shape import Configuration
+from fleet.workload import WorkloadKey
+from simulator.driver import resource_slices
+from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, change, deployment
+from tests.fakes.apiserver import FakeServer
+
+FENCE = RefusedError("this process does not lead: b does")
+WRITES = {
+    "create": lambda cluster, plan: cluster.create_variant(WEB, "web-half", HALF),
+    "scale": lambda cluster, plan: cluster.scale(WEB, "web", 2, expects=None),
+    "record": lambda cluster, plan: cluster.record(change(goal=5)),
+    "claim": lambda cluster, plan: cluster.claim_step(plan, 0, START_S),
+    "finish": lambda cluster, plan: cluster.finish_step(plan, 0, StepState.DONE, START_S),
+}
+
+
+class Lead:
+    """A fence that can be lost."""
+
+    def __init__(self):
+        self.lost = False
+
+    def __call__(self):
+        if self.lost:
+            raise FENCE
+        return 7
+
+
+@pytest.fixture
+def lead():
+    return Lead()
+
+
+@pytest.fixture
+def server():
+    made = FakeServer()
+    for number, body in enumerate(resource_slices("n0", [H100_80GB])):
+        made.put(SLICES.path(), {**body, "metadata": {"name": f"slice-{number}"}})
+    template, web = deployment("web", replicas=1)
+    made.put(CLAIM_TEMPLATES.path("shop"), template)
+    made.put(DEPLOYMENTS.path("shop"), {**web, "metadata": {**web["metadata"], "uid": "u-1"}})
+    return made
+
+
+@pytest.fixture
+def cluster(server, lead):
+    with closing(KubeCluster(server, ["shop"], lead)) as opened:
+        opened.view([WEB])
+        yield opened
+
+
+def wanted(cluster, key=WEB):
+    return cluster.view([key]).standing(key).wanted
+
+
+def test_a_view_asks_nothing_once_everything_was_listed(server, cluster):
+    before = list(server.asked)
+    assert cluster.view([WEB]) is cluster.view([WEB])
+    assert before == [each for each in server.asked if each[0] != "WATCH" or each in before]
+
+
+def test_namespaces_of_workloads_are_watched_and_no_others(server, cluster):
+    assert ({"shop"}, True) == (watched(server), cluster.view([]).standings == ())
+    cluster.view([WorkloadKey("lab", "chat")])
+    assert {"shop", "lab"} == watched(server)
+
+
+def watched(server):
+    return {path.split("/")[4] for method, path in server.asked if method == "GET" and path.endswith("/pods")}
+
+
+def test_what_we_write_is_seen_at_once(cluster):
+    cluster.scale(WEB, "web", 3, expects=None)
+    cluster.create_variant(WEB, "web-half", HALF)
+    cluster.scale(WEB, "web-half", 2, expects=None)
+    assert Configuration({WHOLE: 3, HALF: 2}) == wanted(cluster)
+
+
+def test_replicas_are_written_through_the_scale_on_the_version_that_was_seen(server, cluster):
+    path = DEPLOYMENTS.path("shop", "web", "scale")
+    seen = cluster.view([WEB]).standing(WEB).variants[0].version
+    cluster.scale(WEB, "web", 2, expects=seen)
+    assert [("PATCH", path)] == server.writes()[-1:]
+    with pytest.raises(ConflictError, match="modified"):
+        cluster.scale(WEB, "web", 3, expects=seen)
+    assert Configuration({WHOLE: 2}) == wanted(cluster)
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_nothing_is_written_by_who_does_not_lead(server, cluster, lead, write):
+    plan = cluster.record(change())
+    before = [each for each in server.writes() if each[0] != "WATCH"]
+    lead.lost = True
+    with pytest.raises(RefusedError, match="does not lead: b does"):
+        write(cluster, plan)
+    assert before == [each for each in server.writes() if each[0] != "WATCH"]
+
+
+def test_the_number_of_our_lead_stands_in_every_status_that_we_write(server, cluster):
+    plan = cluster.record(change())
+    cluster.claim_step(plan, 0, START_S)
+    assert 7 == server.objects[PLANS.path("shop")][plan.change.name]["status"]["leaseTransitions"]
+
+
+def test_a_plan_that_is_there_is_read_and_not_written(server, cluster):
+    first = cluster.claim_step(cluster.record(change()), 0, START_S + 1)
+    assert first == cluster.record(change(decided_at_s=START_S + 9))
+
+
+def test_without_its_definition_plans_are_none_and_acting_says_what_to_do(server, lead):
+    server.trouble[PLANS.path("shop")] = NotFoundError("404 page not found")
+    with closing(KubeCluster(server, ["shop"], lead)) as cluster:
+        assert Configuration({WHOLE: 1}) == wanted(cluster)
+        assert () == cluster.plans(WEB)
+        with pytest.raises(RefusedError) as said:
+            cluster.record(change())
+    assert NO_PLANS == str(said.value)
+
+
+def test_a_variant_that_others_made_is_not_written_over(server, cluster):
+    for stream in server.streams.values():
+        stream[-1].shutdown()
+    server.objects[DEPLOYMENTS.path("shop")]["web-half"] = {"metadata": {"name": "web-half"}}
+    with pytest.raises(ConflictError, match="web-half already exists"):
+        cluster.create_variant(WEB, "web-half", HALF)
+
+
+def test_a_template_that_is_there_is_taken_as_it_is(server, cluster):
+    cluster.create_variant(WEB, "web-half", HALF)
+    cluster.create_variant(WEB, "web-other", HALF)
+    templates = [path for method, path in server.writes() if method == "POST" and "templates" in path]
+    assert 1 == len(templates)
+
+
+def test_nothing_is_seen_until_everything_was_listed_once(server, lead):
+    server.trouble[PODS.path("shop")] = UnavailableError("may not list pods in namespace shop")
+    with closing(KubeCluster(server, ["shop"], lead)) as cluster:
+        with pytest.raises(UnavailableError, match="may not list pods"):
+            cluster.view([WEB])
+        assert cluster.age_s() is None
+
+
+def test_its_age_is_that_of_the_quietest_watch(cluster):
+    assert 0 <= cluster.age_s() < 2
+
+
+def test_the_version_is_that_of_the_view(server, cluster):
+    before = cluster.version()
+    assert before == cluster.view([WEB]).version
+    held = cluster.scale(WEB, "web", 2, expects=None)
+    assert (None, True) == (held, before != cluster.version() == cluster.view([WEB]).version)
+    assert version_of(server.objects[DEPLOYMENTS.path("shop")]["web"]) == (
+        cluster.view([WEB]).standing(WEB).variants[0].version
+    )
