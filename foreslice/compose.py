@@ -16,11 +16,13 @@ from fleet.workload import Mode, Workload
 from foreslice.clock import Clock, WallClock
 from foreslice.outlook import Observatory
 from foreslice.settings.load import matches_of, workloads_of
-from foreslice.settings.schema import EmbeddedCluster, FileMetrics, NoCluster, Settings
+from foreslice.settings.schema import EmbeddedCluster, FileMetrics, NoCluster, PrometheusMetrics, Settings
 from foreslice.tick import Loop
 from predictor.ladder import Ladder
 from predictor.ports import Forecaster, MetricsSource
+from predictor.sources.access import Access
 from predictor.sources.file import FileSource
+from predictor.sources.prometheus import PrometheusSource
 from simulator.tenants import tenants_of
 from simulator.world import World, WorldSpec
 
@@ -89,24 +91,47 @@ def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
 
     Raises `InputError` where a file that they name cannot be used.
     """
-    source = None
-    if isinstance(settings.metrics, FileMetrics):
-        source = FileSource(folder / settings.metrics.path, matches_of(settings))
+    outside = _recorded(settings, folder)
     if isinstance(settings.cluster, NoCluster):
-        if source is None:
+        if outside is None:
             raise AssertionError("settings let embedded metrics only into an embedded cluster")
+        clock, metrics = outside
         boards = (BOARDS[settings.cluster.board],)
-        return Surroundings(_FileClock(source), source, None, boards, lambda: None, nullcontext())
+        return Surroundings(clock, metrics, None, boards, lambda: None, nullcontext())
     world = _world(settings.cluster, workloads_of(settings))
     world_clock = WorldClock(world, WallClock())
+    clock, metrics = outside or (world_clock, world.metrics)
     return Surroundings(
-        clock=_FileClock(source) if source is not None else world_clock,
-        metrics=source if source is not None else world.metrics,
+        clock=clock,
+        metrics=metrics,
         cluster=world.cluster,
         boards=(world.spec.board,),
         before_tick=world_clock.move_world,
         alone=Lock(),
     )
+
+
+def _recorded(settings: Settings, folder: Path) -> tuple[Clock, MetricsSource] | None:
+    """Return what demand was recorded by, after the clock that it goes by; `None` for simulated engines."""
+    metrics = settings.metrics
+    if isinstance(metrics, FileMetrics):
+        source = FileSource(folder / metrics.path, matches_of(settings))
+        return _FileClock(source), source
+    if isinstance(metrics, PrometheusMetrics):
+        access = Access(
+            token_file=_beside(folder, metrics.token_file),
+            username=metrics.username or "",
+            password_file=_beside(folder, metrics.password_file),
+            ca_file=_beside(folder, metrics.ca_file),
+            is_insecure=metrics.insecure,
+            timeout_s=metrics.timeout,
+        )
+        return WallClock(), PrometheusSource(metrics.url, matches_of(settings), access=access)
+    return None
+
+
+def _beside(folder: Path, path: Path | None) -> Path | None:
+    return None if path is None else folder / path
 
 
 def have_same_surroundings(settings: Settings, other: Settings) -> bool:

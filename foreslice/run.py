@@ -20,7 +20,7 @@ from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
 from actuator.outcome import StepResult
-from fleet.errors import InputError
+from fleet.errors import InputError, UnavailableError
 from foreslice import show
 from foreslice.clock import WallClock
 from foreslice.compose import Surroundings, have_same_surroundings, loop_of, surroundings_of
@@ -75,8 +75,15 @@ def _setup(path: Path, before: _Setup | None = None) -> _Setup:
 
 
 def run_once(path: Path, *, as_json: bool) -> None:
-    """Turn the loop once and print what it saw; `InputError` if settings or data cannot be used."""
+    """Turn the loop once and print what it saw.
+
+    Raises:
+        InputError: Settings or data cannot be used.
+        UnavailableError: The metrics source did not answer, so nothing was seen of any workload.
+    """
     setup = _setup(path)
+    if setup.loop.forecast_trouble:
+        raise UnavailableError(setup.loop.forecast_trouble)
     tick = setup.tick(nullcontext())
     workloads = workloads_of(setup.settings)
     if as_json:

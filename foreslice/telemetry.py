@@ -83,7 +83,7 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
             for (window_s, quantile), work in outlook.forecast.peaks.items()
         ),
         "window_s",
-        "quantile",
+        "q",
     )
     yield _by_workload(
         "foreslice_forecast_age_seconds",

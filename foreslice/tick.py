@@ -73,6 +73,9 @@ class Loop:
         observatory: Keeps the forecasts.
         cluster: What is acted on, `None` = observe, forecast and report.
         acting: Whether anything may be written.
+
+    Attributes:
+        forecast_trouble: Why the newest forecasts are not as new as they should be, empty = they are.
     """
 
     def __init__(
@@ -94,7 +97,7 @@ class Loop:
         self._cluster = cluster
         self._executor = Executor(cluster, dry_run=not acting) if cluster is not None else None
         self._outlooks: Mapping[WorkloadKey, Outlook] = {}
-        self._forecast_trouble = "no forecast has been made yet"
+        self.forecast_trouble = "no forecast has been made yet"
         self._planned: Mapping[WorkloadKey, Decision] = {}
         self._planned_at_s = float("-inf")
         self._metrics_read_at_s: float | None = None
@@ -103,9 +106,9 @@ class Loop:
         """Read the buckets that closed and forecast anew; on trouble the last forecasts stay and age."""
         try:
             self._outlooks = self._observatory.refresh(self._clock.now_s())
-            self._forecast_trouble = ""
+            self.forecast_trouble = ""
         except UnavailableError as error:
-            self._forecast_trouble = f"forecasts are not renewed: {error}"
+            self.forecast_trouble = f"forecasts are not renewed: {error}"
 
     def plan(self) -> None:
         """Work out what may be moved or removed; the next ticks follow it where it still fits."""
@@ -130,7 +133,7 @@ class Loop:
     def _observe(self) -> tuple[Tick, Question | None]:
         """Return what is seen now, and the question to decide on, `None` without a cluster to look at."""
         at_s = self._clock.now_s()
-        conditions = [self._forecast_trouble] if self._forecast_trouble else []
+        conditions = [self.forecast_trouble] if self.forecast_trouble else []
         fleet = self._view(conditions)
         outlooks = self._outlooks
         needs = self._needs(fleet, outlooks, at_s, conditions)

@@ -142,7 +142,7 @@ def _line(path: Path, root: yaml.Node | None, error: ErrorDetails) -> str:
             keys, message = [*keys, context["discriminator"].strip("'")], "is missing"
         case "union_tag_invalid":
             keys, value = [*keys, context["discriminator"].strip("'")], context["tag"]
-            message = f"must be {' or '.join(context['expected_tags'].split(', '))}"
+            message = f"must be {' or '.join(context['expected_tags'].rsplit(', ', 1))}"
         case "model_type" | "model_attributes_type" | "dict_type":
             message = "must be a group of keys"
         case "tuple_type":

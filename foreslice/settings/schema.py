@@ -114,6 +114,29 @@ class FileMetrics(_Group):
     path: Annotated[Path, Field(description="CSV; relative to this file")]
 
 
+class PrometheusMetrics(_Group):
+    """Demand from a Prometheus, or from anything that speaks its HTTP API."""
+
+    source: Literal["prometheus"]
+    url: Annotated[str, Field(description="address, with whatever stands before /api/v1")]
+    token_file: Annotated[Path | None, Field(description="file with a bearer token")] = None
+    username: Annotated[str | None, Field(description="user of basic authentication")] = None
+    password_file: Annotated[Path | None, Field(description="file with that user's password")] = None
+    ca_file: Annotated[Path | None, Field(description="certificate of a private CA, PEM")] = None
+    insecure: Annotated[
+        bool, Field(description="true: take any certificate, and send credentials without TLS")
+    ] = False
+    timeout: Annotated[Pause, Field(description="within which an answer must begin, and go on")] = 30.0
+
+    @model_validator(mode="after")
+    def _one_way_in(self) -> PrometheusMetrics:
+        if (self.username is None) != (self.password_file is None):
+            raise ValueError("username and password_file belong together")
+        if self.token_file is not None and self.password_file is not None:
+            raise ValueError("give token_file, or username and password_file, not both")
+        return self
+
+
 class EmbeddedMetrics(_Group):
     """Demand from the embedded world's simulated engines."""
 
@@ -160,7 +183,7 @@ class Settings(_Group):
     """The operator's file."""
 
     version: Annotated[Literal["v1"], Field(description="version of this format")]
-    metrics: Annotated[FileMetrics | EmbeddedMetrics, Field(discriminator="source")]
+    metrics: Annotated[FileMetrics | PrometheusMetrics | EmbeddedMetrics, Field(discriminator="source")]
     cluster: Annotated[NoCluster | EmbeddedCluster, Field(discriminator="kind")] = NoCluster()
     acting: Annotated[bool, Field(description="false: decide and say, write nothing")] = False
     loop: LoopSettings = LoopSettings()
@@ -185,6 +208,9 @@ class Settings(_Group):
     def _engines_are_there(self) -> Settings:
         if self.metrics.source == "embedded" and self.cluster.kind != "embedded":
             message = "embedded needs cluster.kind embedded: the simulated engines run there"
+            raise _misplaced(message, "metrics", "source")
+        if self.metrics.source == "prometheus" and self.cluster.kind == "embedded":
+            message = "prometheus needs cluster.kind none: a simulated world has a time of its own"
             raise _misplaced(message, "metrics", "source")
         return self
 

@@ -3,8 +3,11 @@
 import pytest
 
 from fleet.boards import A30_24GB
+from fleet.errors import InputError
+from foreslice.clock import WallClock
 from foreslice.compose import WorldClock, have_same_surroundings, loop_of, surroundings_of
 from foreslice.settings.schema import Settings
+from predictor.sources.prometheus import PrometheusSource
 
 DAY_S = 86400
 ENDED = "the simulated traffic has ended, and with it time: start again for another day"
@@ -103,6 +106,34 @@ def test_a_file_alone_has_its_own_time_and_the_board_that_is_named(tmp_path):
 
     assert 120.0 == chosen.clock.now_s()
     assert (None, (A30_24GB,), None) == (chosen.cluster, chosen.boards, chosen.before_tick())
+
+
+def test_a_prometheus_goes_by_the_machines_clock_and_its_files_stand_beside_the_settings(tmp_path):
+    (tmp_path / "token").write_text("secret")
+    there = {"source": "prometheus", "url": "https://prometheus:9090", "token_file": "token"}
+    chosen = surroundings_of(settings(there, {"kind": "none"}), tmp_path)
+
+    assert isinstance(chosen.metrics, PrometheusSource)
+    assert isinstance(chosen.clock, WallClock)
+    assert (None, None) == (chosen.cluster, chosen.before_tick())
+
+
+@pytest.mark.parametrize(
+    ("expected", "more"),
+    [
+        ("token: cannot be read", {"token_file": "token"}),
+        ("secret: cannot be read", {"username": "me", "password_file": "secret"}),
+        ("ca.pem: cannot be used", {"ca_file": "ca.pem"}),
+        (
+            "http://prometheus:9090: would get credentials without TLS",
+            {"url": "http://prometheus:9090", "token_file": __file__},
+        ),
+    ],
+)
+def test_what_a_prometheus_cannot_be_reached_by_is_refused(expected, more, tmp_path):
+    there = {"source": "prometheus", "url": "https://prometheus:9090", **more}
+    with pytest.raises(InputError, match=expected):
+        surroundings_of(settings(there, {"kind": "none"}), tmp_path)
 
 
 def test_a_workload_that_is_off_is_not_even_looked_at(tmp_path):

@@ -15,6 +15,7 @@ CONFIG = Path(__file__).parents[3] / "config"
 FILES = sorted(CONFIG.glob("**/*.yaml"))
 
 HEAD = "version: v1\nmetrics: {source: embedded}\ncluster: {kind: embedded}\nworkloads:\n"
+PROMETHEUS = "version: v1\nmetrics:\n  source: prometheus\n  url: https://prometheus:9090\n"
 GOOD = "  - {name: chat, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}\n"
 
 DURATION = "a duration needs a number and a unit: ms, s, m, h or d, e.g. 500ms"
@@ -113,7 +114,7 @@ WRONG = {
     "no version": (HEAD.split("\n", 1)[1] + GOOD, ["1: version: is missing"]),
     "unknown source": (
         "version: v1\nmetrics:\n  source: prom\nworkloads:\n" + GOOD,
-        ["3: metrics.source: must be 'file' or 'embedded' (is 'prom')"],
+        ["3: metrics.source: must be 'file', 'prometheus' or 'embedded' (is 'prom')"],
     ),
     "no source": (
         "version: v1\nmetrics: {path: a.csv}\nworkloads:\n" + GOOD,
@@ -131,6 +132,30 @@ WRONG = {
     "engines without a world": (
         "version: v1\nmetrics: {source: embedded}\nworkloads:\n" + GOOD,
         ["2: metrics.source: embedded needs cluster.kind embedded: the simulated engines run there"],
+    ),
+    "no address": (
+        "version: v1\nmetrics: {source: prometheus}\nworkloads:\n" + GOOD,
+        ["2: metrics.url: is missing"],
+    ),
+    "user without a password": (
+        PROMETHEUS + "  username: me\nworkloads:\n" + GOOD,
+        ["2: metrics: username and password_file belong together"],
+    ),
+    "password without a user": (
+        PROMETHEUS + "  password_file: secret\nworkloads:\n" + GOOD,
+        ["2: metrics: username and password_file belong together"],
+    ),
+    "two ways in": (
+        PROMETHEUS + "  username: me\n  password_file: secret\n  token_file: token\nworkloads:\n" + GOOD,
+        ["2: metrics: give token_file, or username and password_file, not both"],
+    ),
+    "patience for nothing": (
+        PROMETHEUS + "  timeout: 0s\nworkloads:\n" + GOOD,
+        ["5: metrics.timeout: expected between 1s and 1d; is the unit right? (is '0s')"],
+    ),
+    "real demand for a simulated world": (
+        PROMETHEUS + "cluster: {kind: embedded}\nworkloads:\n" + GOOD,
+        ["3: metrics.source: prometheus needs cluster.kind none: a simulated world has a time of its own"],
     ),
     "more cards than a node holds": (
         HEAD.replace("{kind: embedded}", "{kind: embedded, cards_per_node: 9}") + GOOD,

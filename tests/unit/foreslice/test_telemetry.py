@@ -86,7 +86,7 @@ def test_a_tick_is_exported_as_it_was():
     assert {None: 2.0} == values(telemetry, "foreslice_conditions")
     assert {None: 2.0} == values(telemetry, "foreslice_gpus_in_use")
     assert {"0.9": 0.7, "0.925": 0.7, "0.95": 0.7, "0.97": 0.7, "0.99": 0.7} == values(
-        telemetry, "foreslice_forecast_peak_replicas", "quantile"
+        telemetry, "foreslice_forecast_peak_replicas", "q"
     )
 
 
