@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from allocator.exchange import exchange
 from allocator.growth import Growth, grow
@@ -118,7 +118,9 @@ def _one(
         return growth
     if growth.because:
         return exchange(workload, standing, need, offers, room, growth)
-    if not may_move or standing.moving_to is not None:
+    if standing.moving_to is not None:
+        return replace(growth, because=(f"on the way to {growth.goal}",))
+    if not may_move:
         return growth
     timing = question.timing[workload.key]
     moved = reshape(workload, standing, need, offers, room, timing, question.at_s)

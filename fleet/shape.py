@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from fleet.boards import Board
 
 WHOLE = "whole"
 
 
-class Shape(NamedTuple):
-    """A whole GPU or a MIG profile of one kind of board; a tuple because most look-ups of a plan are by it.
+@dataclass(frozen=True, slots=True, order=True)
+class Shape:
+    """A whole GPU or a MIG profile of one kind of board.
 
     Attributes:
         board: Id of the board it is cut from.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import NamedTuple
 
 
-class WorkloadKey(NamedTuple):
-    """Names one workload in a cluster; a tuple because most look-ups of a tick are by it."""
+@dataclass(frozen=True, slots=True, order=True)
+class WorkloadKey:
+    """Names one workload in a cluster."""
 
     namespace: str
     name: str

@@ -52,7 +52,7 @@ class WorldSpec:
 
     tenants: tuple[Tenant, ...]
     start_day: int
-    nodes: int = 3
+    nodes: int = 2
     gpus_per_node: int = 8
     board: Board = H100_80GB
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from fleet.boards import H100_80GB
 from fleet.cluster import Fleet, Gpu, Replica, Standing, Variant
-from fleet.devices import Device, DeviceRequest, Pool, first_fit, ledger_of, spread
+from fleet.devices import Device, DeviceRequest, Pool, first_fit, ledger_of
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 
