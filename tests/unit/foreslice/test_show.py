@@ -93,7 +93,7 @@ def test_a_forecast_that_is_not_there_says_why(tick):
 def test_text_is_a_row_a_workload_then_steps_conditions_and_the_unit(tick, text):
     head, chat, talk, step, condition, unit = text(tick)
 
-    assert head.split() == [*"workload need asked now forecast stands goal cheapest because".split()]
+    assert " ".join(head.split()) == "workload need asked now forecast stands goal cheapest because"
     assert chat.split("  ")[0] == "serving/chat"
     assert "[1.2] is asked" in chat
     assert ["serving/talk", "unknown", "unknown", "none", "-", "-", "-"] == talk.split()
