@@ -21,8 +21,8 @@ from actuator.kube.resources import (
     PODS,
     SLICES,
 )
-from actuator.kube.scale import apply_scale, scaled, scaling
-from actuator.manifest import Json
+from actuator.kube.scale import apply_scale, is_as_decided_on, scaled, scaling
+from actuator.manifest import Json, version_of
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
 from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
@@ -39,6 +39,11 @@ Fence = Callable[[], int]
 
 FIRST_LIST_S = 20.0
 """How long a view waits for what was never listed."""
+
+CATCH_UP_S = 1.0
+"""How long a write that met a newer version waits to hear of it."""
+
+_PAUSE_S = 0.01
 
 NO_PLANS = "the cluster does not know FractionPlan, so nothing can be done: kubectl apply -f deploy/crds"
 
@@ -134,16 +139,17 @@ class KubeCluster:
             raise ConflictError(f"Deployment {workload.namespace}/{variant} does not exist")
         if variant != workload.name and not is_variant_of(held, base):
             raise RefusedError(f"Deployment {workload.namespace}/{variant} is no variant of {workload}")
-        path = DEPLOYMENTS.path(workload.namespace, variant, "scale")
-        body = scaling(workload.namespace, variant, replicas, expects)
-
-        def apply(*, force: bool) -> Json:
-            self._fence()
-            return self._server.apply(path, body, force=force)
-
-        self._mirror.take(
-            scope, scaled(held, apply_scale(apply, f"Deployment {workload.namespace}/{variant}"))
-        )
+        while True:
+            try:
+                scale = self._apply_scale(scope, variant, replicas, expects)
+            except ConflictError:
+                newer = self._newer(scope, variant, expects) if version_of(held) == expects else None
+                if newer is None or not is_as_decided_on(held, newer, replicas):
+                    raise
+                held, expects = newer, version_of(newer)
+            else:
+                self._mirror.take(scope, scaled(held, scale))
+                return
 
     def record(self, change: ChangeSet) -> PlanRecord:
         """Write the plan if it is new and return what the cluster holds; of a target 20 plans are kept."""
@@ -179,6 +185,26 @@ class KubeCluster:
     ) -> PlanRecord:
         """Mark a step as done, failed or superseded, or as pending again where it was held."""
         return self._mark(plan, index, StepRecord(state, at_s, note))
+
+    def _apply_scale(self, scope: Scope, name: str, replicas: int, expects: str | None) -> Json:
+        path = scope.resource.path(scope.namespace, name, "scale")
+        body = scaling(scope.namespace, name, replicas, expects)
+
+        def apply(*, force: bool) -> Json:
+            self._fence()
+            return self._server.apply(path, body, force=force)
+
+        return apply_scale(apply, f"Deployment {scope.namespace}/{name}")
+
+    def _newer(self, scope: Scope, name: str, version: str | None) -> Json | None:
+        """Return what became of an object since a version, once that is heard of; `None` if it is not."""
+        until_s = time.monotonic() + CATCH_UP_S
+        while time.monotonic() < until_s:
+            held = self._mirror.get(scope, name)
+            if held is None or version_of(held) != version:
+                return held
+            time.sleep(_PAUSE_S)
+        return None
 
     def _mark(self, plan: PlanRecord, index: int, step: StepRecord) -> PlanRecord:
         scope, name = Scope(PLANS, plan.change.target.namespace), plan.change.name

@@ -1,6 +1,7 @@
 """What the real adapter asks of its API server; how a real one answers is under tests/cluster."""
 
 from contextlib import closing
+from threading import Timer
 
 import pytest
 
@@ -51,7 +52,9 @@ def server():
         made.put(SLICES.path(), {**body, "metadata": {"name": f"slice-{number}"}})
     template, web = deployment("web", replicas=1)
     made.put(CLAIM_TEMPLATES.path("shop"), template)
-    made.put(DEPLOYMENTS.path("shop"), {**web, "metadata": {**web["metadata"], "uid": "u-1"}})
+    made.put(
+        DEPLOYMENTS.path("shop"), {**web, "metadata": {**web["metadata"], "uid": "u-1", "generation": 1}}
+    )
     return made
 
 
@@ -97,6 +100,33 @@ def test_replicas_are_written_through_the_scale_on_the_version_that_was_seen(ser
     with pytest.raises(ConflictError, match="modified"):
         cluster.scale(WEB, "web", 3, expects=seen)
     assert Configuration({WHOLE: 2}) == wanted(cluster)
+
+
+def touch(server, **spec):
+    """Change the Deployment, and have the adapter hear of it a moment later."""
+    path = DEPLOYMENTS.path("shop")
+    web = server.objects[path]["web"]
+    metadata = {**web["metadata"], "generation": web["metadata"].get("generation", 1) + bool(spec)}
+    stream, server.streams[path] = server.streams[path][-1], []
+    held = server.put(path, {**web, "metadata": metadata, "spec": {**web["spec"], **spec}})
+    server.streams[path] = [stream]
+    Timer(0.05, stream.say, ("MODIFIED", held)).start()
+
+
+def test_a_raise_goes_on_over_a_status_that_was_written_meanwhile(server, cluster):
+    seen = cluster.view([WEB]).standing(WEB).variants[0].version
+    touch(server)
+    cluster.scale(WEB, "web", 3, expects=seen)
+    assert Configuration({WHOLE: 3}) == wanted(cluster)
+
+
+@pytest.mark.parametrize(("spec", "replicas"), [({}, 0), ({"replicas": 2}, 3)], ids=["fewer", "spec-changed"])
+def test_nothing_else_goes_on_over_what_was_written_meanwhile(server, cluster, spec, replicas):
+    seen = cluster.view([WEB]).standing(WEB).variants[0].version
+    touch(server, **spec)
+    with pytest.raises(ConflictError, match="modified"):
+        cluster.scale(WEB, "web", replicas, expects=seen)
+    assert spec.get("replicas", 1) == server.objects[DEPLOYMENTS.path("shop")]["web"]["spec"]["replicas"]
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)

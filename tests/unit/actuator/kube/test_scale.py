@@ -3,7 +3,7 @@
 import pytest
 
 from actuator.kube.errors import OwnedError
-from actuator.kube.scale import apply_scale, scaled, scaling
+from actuator.kube.scale import apply_scale, is_as_decided_on, scaled, scaling
 from fleet.errors import ConflictError, RefusedError
 
 SCALE = {"metadata": {"resourceVersion": "8"}, "spec": {"replicas": 2}}
@@ -82,3 +82,18 @@ def test_a_deployment_is_as_its_scale_says(spec, expected):
         "metadata": {"name": "web", "resourceVersion": "8"},
         "spec": {"replicas": expected, "paused": True},
     } == scaled(web, {**SCALE, "spec": spec})
+
+
+@pytest.mark.parametrize(
+    ("expected", "newer", "replicas"),
+    [
+        (True, {"generation": 3}, 2),
+        (True, {"generation": 3}, 1),
+        (False, {"generation": 3}, 0),
+        (False, {"generation": 4}, 2),
+    ],
+    ids=["raise", "same", "fewer", "spec-changed"],
+)
+def test_only_a_raise_goes_on_over_a_new_status(expected, newer, replicas):
+    held = {"metadata": {"generation": 3}, "spec": {"replicas": 1}}
+    assert expected == is_as_decided_on(held, {**held, "metadata": newer}, replicas)
