@@ -57,6 +57,7 @@ SHOWN = group(
                     "capacity_per_replica": {"type": "object", "additionalProperties": NUMBER},
                     "need": group({"up": NUMBER, "keep": NUMBER, "reactive": NUMBER}),
                     "distrust": TEXTS,
+                    "cheapest": {"type": ["string", "null"]},
                 },
                 stands=TEXT,
                 goal=TEXT,
