@@ -19,6 +19,7 @@ from tests.cluster.controlplane import control_plane
 from tests.cluster.lab import DEVICE_CLASS, Lab
 
 HERE = Path(__file__).parent
+OUT = HERE.parents[1] / "out" / "cluster"
 NEWEST = "1.37"
 MINORS = ("1.34", "1.35", "1.36", NEWEST) if os.environ.get("ALL_MINORS") else ("1.35", NEWEST)
 LABS = count()
@@ -45,10 +46,11 @@ def plane(request, tmp_path_factory):
         make_classes(started)
         yield started
     if request.session.testsfailed:
-        request.config.stash.setdefault(LOGS, []).append(directory)
-        shutil.rmtree(directory / "etcd")
-    else:
-        shutil.rmtree(directory)
+        kept = OUT / directory.name
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(directory, kept, ignore=shutil.ignore_patterns("etcd"))
+        request.config.stash.setdefault(LOGS, []).append(kept)
+    shutil.rmtree(directory)
 
 
 LOGS = pytest.StashKey()
