@@ -38,9 +38,9 @@ Readings = tuple[dict[str, str], Floats, Floats]
 class PrometheusSource:
     """Implements `predictor.ports.MetricsSource` on raw readings: the same buckets as any other source's.
 
-    PromQL's own `increase` extrapolates to the ends of its window and loses what a new pod counted before
-    its second scrape; differences of raw readings do neither. One query reads one signal of all workloads
-    whose matches have the same labels.
+    PromQL's own `increase` extrapolates to the ends of its window and finds nothing where a minute has one
+    reading; differences of raw readings do neither (docs/adr/0009). One query reads one signal of all the
+    workloads whose matches have the same labels.
 
     Args:
         url: Address of the server, with whatever stands before `/api/v1`.

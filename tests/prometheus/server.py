@@ -4,6 +4,7 @@ Nothing here outlives the process that started it (`tests.cluster.leash`).
 """
 
 import os
+import secrets
 import shutil
 import socket
 import ssl
@@ -12,7 +13,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -22,6 +23,7 @@ LEASH = Path(__file__).parents[1] / "cluster" / "leash.py"
 READY_WITHIN_S = 60
 POLL_S = 0.02
 PROGRAMS = ("prometheus", "promtool")
+PORTS = range(20_000, 32_768)  # Linux: net.ipv4.ip_local_port_range begins at 32768
 
 
 class NotStartedError(Exception):
@@ -101,9 +103,12 @@ def series_text(name, labels):
 
 
 def free_port():
-    """Return a port of loopback that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+    """Return a port that nobody listens on, and that the kernel will give no client meanwhile."""
+    while True:
+        port = secrets.choice(PORTS)
+        with socket.socket() as held, suppress(OSError):
+            held.bind(("127.0.0.1", port))
+            return port
 
 
 def _wait(url, process, log):
