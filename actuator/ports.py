@@ -46,6 +46,14 @@ class Cluster(Protocol):
         """Return a token that changes whenever `view` would; cheap enough for every tick."""
         ...
 
+    def age_s(self) -> float | None:
+        """Return how long ago the cluster was last heard of, `None` before it was seen at all."""
+        ...
+
+    def is_leader(self) -> bool:
+        """Return whether this process may write; where no other acts, it always may."""
+        ...
+
     def view(self, workloads: Sequence[WorkloadKey]) -> Fleet:
         """Return one consistent snapshot of the fleet and of these workloads."""
         ...

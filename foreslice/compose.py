@@ -8,15 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
+from actuator.kube.connect import connect
 from actuator.ports import Cluster
 from allocator.need import Timing
 from capacity.estimate import CapacityModel
 from fleet.boards import BOARDS, H100_80GB, Board
-from fleet.workload import Mode, Workload
+from fleet.errors import UnavailableError
+from fleet.workload import Mode, Workload, WorkloadKey
+from foreslice.attached import Attached
 from foreslice.clock import Clock, WallClock
 from foreslice.outlook import Observatory
 from foreslice.settings.load import matches_of, workloads_of
-from foreslice.settings.schema import EmbeddedCluster, FileMetrics, NoCluster, PrometheusMetrics, Settings
+from foreslice.settings.schema import (
+    EmbeddedCluster,
+    FileMetrics,
+    KubernetesCluster,
+    NoCluster,
+    PrometheusMetrics,
+    Settings,
+)
 from foreslice.tick import Loop
 from predictor.ladder import Ladder
 from predictor.ports import Forecaster, MetricsSource
@@ -25,6 +35,8 @@ from predictor.sources.file import FileSource
 from predictor.sources.prometheus import PrometheusSource
 from simulator.tenants import tenants_of
 from simulator.world import World, WorldSpec
+
+ELSEWHERE = "settings let embedded metrics only into an embedded cluster"
 
 WORLD_SEED = 1
 """`foreslice run` always meets the same simulated world."""
@@ -45,6 +57,7 @@ class Surroundings:
         before_tick: Called before every tick; moves a simulated world on, and does nothing elsewhere. Returns
             what the user has to be told about it, `None` when there is nothing.
         alone: Held by a job while it uses the adapters: a simulated world serves one at a time.
+        close: Ends what goes on beside the jobs: watches, and our part in who leads.
     """
 
     clock: Clock
@@ -53,6 +66,7 @@ class Surroundings:
     boards: tuple[Board, ...]
     before_tick: Callable[[], str | None]
     alone: AbstractContextManager[object]
+    close: Callable[[], None] = lambda: None
 
 
 class _FileClock:
@@ -89,12 +103,18 @@ class WorldClock:
 def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
     """Return the adapters that the settings choose; relative paths are relative to `folder`.
 
-    Raises `InputError` where a file that they name cannot be used.
+    Raises:
+        InputError: A file that they name cannot be used.
+        UnavailableError: The cluster does not answer, so nothing is known of its cards.
     """
     outside = _recorded(settings, folder)
+    if isinstance(settings.cluster, KubernetesCluster):
+        if outside is None:
+            raise AssertionError(ELSEWHERE)
+        return _in_kubernetes(settings, settings.cluster, folder, *outside)
     if isinstance(settings.cluster, NoCluster):
         if outside is None:
-            raise AssertionError("settings let embedded metrics only into an embedded cluster")
+            raise AssertionError(ELSEWHERE)
         clock, metrics = outside
         boards = (BOARDS[settings.cluster.board],)
         return Surroundings(clock, metrics, None, boards, lambda: None, nullcontext())
@@ -109,6 +129,30 @@ def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
         before_tick=world_clock.move_world,
         alone=Lock(),
     )
+
+
+def _in_kubernetes(
+    settings: Settings, chosen: KubernetesCluster, folder: Path, clock: Clock, metrics: MetricsSource
+) -> Surroundings:
+    keys = [workload.key for workload in workloads_of(settings)]
+    attached = Attached(
+        connect(_beside(folder, chosen.kubeconfig), chosen.context or ""),
+        {key.namespace for key in keys},
+        chosen.lease_namespace if settings.acting else None,
+    )
+    try:
+        boards = _boards(attached.cluster, keys)
+    except UnavailableError:
+        attached.close()
+        raise
+    return Surroundings(clock, metrics, attached.cluster, boards, lambda: None, nullcontext(), attached.close)
+
+
+def _boards(cluster: Cluster, keys: list[WorkloadKey]) -> tuple[Board, ...]:
+    boards = cluster.view(keys).boards()
+    if not boards:
+        raise UnavailableError("the cluster publishes no card of NVIDIA's DRA driver (ResourceSlices)")
+    return boards
 
 
 def _recorded(settings: Settings, folder: Path) -> tuple[Clock, MetricsSource] | None:
@@ -141,7 +185,8 @@ def have_same_surroundings(settings: Settings, other: Settings) -> bool:
 
 def _outside(settings: Settings) -> tuple[object, ...]:
     served = [(w.namespace, w.name, w.model, w.slo, w.match) for w in settings.workloads]
-    return settings.metrics, settings.cluster, served
+    leads = settings.acting and isinstance(settings.cluster, KubernetesCluster)
+    return settings.metrics, settings.cluster, served, leads
 
 
 def _world(cluster: EmbeddedCluster, workloads: tuple[Workload, ...]) -> World:

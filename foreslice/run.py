@@ -82,9 +82,12 @@ def run_once(path: Path, *, as_json: bool) -> None:
         UnavailableError: The metrics source did not answer, so nothing was seen of any workload.
     """
     setup = _setup(path)
-    if setup.loop.forecast_trouble:
-        raise UnavailableError(setup.loop.forecast_trouble)
-    tick = setup.tick(nullcontext())
+    try:
+        if setup.loop.forecast_trouble:
+            raise UnavailableError(setup.loop.forecast_trouble)
+        tick = setup.tick(nullcontext())
+    finally:
+        setup.surroundings.close()
     workloads = workloads_of(setup.settings)
     if as_json:
         print(json.dumps(show.as_json(tick, workloads), indent=2))  # noqa: T201 -- the command's output
@@ -150,6 +153,7 @@ class Process:
         """Finish the running jobs and stop."""
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
+        self._setup.surroundings.close()
         if self._server is not None:
             self._server.close()
             self._log.info("stopped")
@@ -191,11 +195,13 @@ class Process:
         before = self._setup
         try:
             self._setup = _setup(self._path, before)
-        except InputError as error:
+        except (InputError, UnavailableError) as error:
             reason = "; ".join(str(error).splitlines())
             self._settings_trouble = f"settings cannot be used, the last good ones go on: {reason}"
             return
         self._settings_trouble = ""
+        if self._setup.surroundings is not before.surroundings:
+            before.surroundings.close()
         settings = self._setup.settings
         if settings.loop != before.settings.loop and self._scheduler.running:
             self._scheduler.reschedule_job("tick", trigger=IntervalTrigger(seconds=settings.loop.tick))
@@ -250,6 +256,8 @@ def _text(path: Path) -> str:
 def _log_to_stderr() -> None:
     # What the scheduler has to say about a job, the job says itself, in one line of JSON.
     logging.getLogger("apscheduler").addHandler(logging.NullHandler())
+    # And what went wrong with a request is in the error that it ends with.
+    logging.getLogger("urllib3").addHandler(logging.NullHandler())
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -120,12 +120,16 @@ class Loop:
     def tick(self) -> Tick:
         """Observe, check the need, decide, diff and step once."""
         seen, question = self._observe()
-        if question is None or self._executor is None:
+        if question is None or self._executor is None or self._cluster is None:
             return seen
         decisions = tuple(self._with_plan(decision, seen.at_s) for decision in additions(question))
         changes = diff(question.fleet, decisions, seen.at_s)
         read_at_s = self._metrics_read_at_s
-        stops = halt(view_age_s=0.0, metrics_age_s=None if read_at_s is None else seen.at_s - read_at_s)
+        stops = halt(
+            view_age_s=self._cluster.age_s(),
+            metrics_age_s=None if read_at_s is None else seen.at_s - read_at_s,
+            is_leader=self._cluster.is_leader(),
+        )
         results = self._executor.run(changes, self._terms(seen), seen.at_s, stops)
         conditions = (*seen.conditions, *stops.everything, *stops.moves)
         return replace(seen, decisions=decisions, results=results, conditions=conditions)

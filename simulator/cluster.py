@@ -31,6 +31,14 @@ class EmbeddedCluster:
         """Return a token that changes whenever `view` would."""
         return str(self._store.version)
 
+    def age_s(self) -> float | None:
+        """Return how long ago the cluster was last heard of: it is in this process."""
+        return 0.0
+
+    def is_leader(self) -> bool:
+        """Return whether this process may write: no other is there."""
+        return True
+
     def view(self, workloads: Sequence[WorkloadKey]) -> Fleet:
         """Return one consistent snapshot of the fleet and of these workloads."""
         asked = tuple(workloads)

@@ -87,6 +87,14 @@ class KubeCluster:
         """Return a token that changes whenever `view` would."""
         return self._mirror.version
 
+    def is_leader(self) -> bool:
+        """Return whether the fence lets this process write."""
+        try:
+            self._fence()
+        except RefusedError:
+            return False
+        return True
+
     def view(self, workloads: Sequence[WorkloadKey]) -> Fleet:
         """Return a snapshot of the fleet and of these workloads; `UnavailableError` before the first one."""
         asked = tuple(workloads)

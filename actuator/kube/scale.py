@@ -55,9 +55,9 @@ def apply_scale(apply: Apply, where: str) -> Json:
 def is_as_decided_on(held: Json, newer: Json, replicas: int) -> bool:
     """Return whether replicas that were decided on one version may be written on a newer one.
 
-    Controllers write a Deployment's status all the time, above all right after its creation. That is no change
-    of what was asked for, which the generation counts; yet only a raise goes on regardless, since whether
-    replicas can be spared is judged by the status.
+    Controllers write a Deployment's status all the time, above all right after its creation. That changes
+    nothing of what was asked for, which the generation counts; yet only a raise goes on regardless, since
+    whether replicas can be spared is judged by the status.
     """
     before, after = (body["metadata"].get("generation") for body in (held, newer))
     wanted: int = held["spec"].get("replicas", 1)

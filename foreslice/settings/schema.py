@@ -158,6 +158,22 @@ class EmbeddedCluster(_Group):
     cards_per_node: Annotated[int, Field(ge=1, le=8, description="H100 cards in each node")] = 8
 
 
+class KubernetesCluster(_Group):
+    """A Kubernetes cluster whose cards NVIDIA's DRA driver publishes."""
+
+    kind: Literal["kubernetes"]
+    kubeconfig: Annotated[
+        Path | None,
+        Field(
+            description="relative to this file; default: our service account in a pod, else the user's own"
+        ),
+    ] = None
+    context: Annotated[
+        str | None, Field(description="context of the kubeconfig; default: its current one")
+    ] = None
+    lease_namespace: Annotated[Name, Field(description="where the Lease is that says who acts")] = "foreslice"
+
+
 class LoopSettings(_Group):
     """How often the loop looks, and how long it waits."""
 
@@ -184,7 +200,9 @@ class Settings(_Group):
 
     version: Annotated[Literal["v1"], Field(description="version of this format")]
     metrics: Annotated[FileMetrics | PrometheusMetrics | EmbeddedMetrics, Field(discriminator="source")]
-    cluster: Annotated[NoCluster | EmbeddedCluster, Field(discriminator="kind")] = NoCluster()
+    cluster: Annotated[NoCluster | EmbeddedCluster | KubernetesCluster, Field(discriminator="kind")] = (
+        NoCluster()
+    )
     acting: Annotated[bool, Field(description="false: decide and say, write nothing")] = False
     loop: LoopSettings = LoopSettings()
     http: HttpSettings = HttpSettings()
@@ -210,7 +228,7 @@ class Settings(_Group):
             message = "embedded needs cluster.kind embedded: the simulated engines run there"
             raise _misplaced(message, "metrics", "source")
         if self.metrics.source == "prometheus" and self.cluster.kind == "embedded":
-            message = "prometheus needs cluster.kind none: a simulated world has a time of its own"
+            message = "prometheus needs cluster.kind kubernetes or none: a simulated world has its own time"
             raise _misplaced(message, "metrics", "source")
         return self
 

@@ -94,12 +94,13 @@ def as_rbac(method, path, query):
 def as_service_account(plane, admin):
     """Return a recorder that has our service account's token."""
     (cluster,) = json.loads(plane.kubeconfig.read_text())["clusters"]
-    token = until(lambda: _token(admin))
+    token = until(lambda: token_of(admin))
     configuration = Configuration(host=plane.url, api_key={"BearerToken": f"Bearer {token}"})
     configuration.ssl_ca_cert = cluster["cluster"]["certificate-authority"]
     return Recorder(ApiClient(configuration))
 
 
-def _token(admin):
+def token_of(admin):
+    """Return a new token of our service account."""
     path = f"{FORESLICE}/serviceaccounts/foreslice/token"
     return admin.request("POST", path, {"spec": {"expirationSeconds": 3600}})["status"]["token"]

@@ -37,6 +37,7 @@ class FakeServer:
         trouble: Errors by path, raised by whatever begins with it; those of a list once each.
         asked: Method and path of every request.
         streams: Watches by path, newest last.
+        is_closed: Whether it was hung up.
     """
 
     def __init__(self):
@@ -45,6 +46,10 @@ class FakeServer:
         self.asked = []
         self.streams = defaultdict(list)
         self.version = 100
+        self.is_closed = False
+
+    def close(self):
+        self.is_closed = True
 
     def put(self, path, body):
         """Store an object as of a new version, tell watches that are open, and return it."""

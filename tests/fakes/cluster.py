@@ -97,6 +97,12 @@ class FakeCluster:
     def version(self):
         return str(self._version)
 
+    def age_s(self):
+        return 0.0
+
+    def is_leader(self):
+        return True
+
     def view(self, workloads):
         self.calls["view"] += 1
         if self.broken.get("view"):

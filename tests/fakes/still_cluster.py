@@ -13,15 +13,25 @@ class StillCluster:
     Attributes:
         writes: What was asked for, (workload, variant, replicas or `None` for created).
         is_down: Whether it answers at all.
+        heard_s: Seconds since it was last heard of.
+        leads: Whether this process may write.
     """
 
     def __init__(self, fleet):
         self.fleet = fleet
         self.writes = []
         self.is_down = False
+        self.heard_s = 0.0
+        self.leads = True
 
     def version(self):
         return self.fleet.version
+
+    def age_s(self):
+        return self.heard_s
+
+    def is_leader(self):
+        return self.leads
 
     def view(self, workloads):
         if self.is_down:

@@ -144,3 +144,20 @@ def test_a_workload_that_is_off_is_not_even_looked_at(tmp_path):
         loop = loop_of(chosen, surroundings_of(chosen, tmp_path))
         loop.forecast()
         assert seen == [key.name for key in loop.tick().outlooks]
+
+
+KUBERNETES = {"kind": "kubernetes", "kubeconfig": "none.yaml"}
+FILE = {"source": "file", "path": "metrics.csv"}
+
+
+def test_a_cluster_is_looked_for_beside_the_settings(tmp_path):
+    (tmp_path / "metrics.csv").write_text(ROWS)
+    with pytest.raises(InputError) as said:
+        surroundings_of(settings(FILE, KUBERNETES), tmp_path)
+    assert str(tmp_path / "none.yaml") == said.value.where
+
+
+def test_whether_it_acts_decides_who_stands_for_election():
+    acting = settings(FILE, KUBERNETES).model_copy(update={"acting": True})
+    assert not have_same_surroundings(settings(FILE, KUBERNETES), acting)
+    assert have_same_surroundings(settings(), settings().model_copy(update={"acting": True}))

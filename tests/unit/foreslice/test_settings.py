@@ -155,7 +155,12 @@ WRONG = {
     ),
     "real demand for a simulated world": (
         PROMETHEUS + "cluster: {kind: embedded}\nworkloads:\n" + GOOD,
-        ["3: metrics.source: prometheus needs cluster.kind none: a simulated world has a time of its own"],
+        [
+            (
+                "3: metrics.source: prometheus needs cluster.kind kubernetes or none: "
+                "a simulated world has its own time"
+            )
+        ],
     ),
     "more cards than a node holds": (
         HEAD.replace("{kind: embedded}", "{kind: embedded, cards_per_node: 9}") + GOOD,

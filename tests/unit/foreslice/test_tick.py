@@ -230,6 +230,31 @@ class TestClusterDown:
         assert scene.written != {}
 
 
+class TestClusterThatSaysWait:
+    def test_nothing_is_written_while_another_process_leads(self):
+        scene = Scene(steady(3.0)).learn()
+        scene.cluster.leads = False
+        tick = scene.tick()
+
+        assert ("another process leads",) == tick.conditions
+        assert [] == scene.cluster.writes
+
+    def test_nothing_is_written_before_the_cluster_was_seen(self):
+        scene = Scene(steady(3.0)).learn()
+        scene.cluster.heard_s = None
+
+        assert ("the cluster has not been seen since the start",) == scene.tick().conditions
+        assert [] == scene.cluster.writes
+
+    @pytest.mark.parametrize(("heard_s", "is_old"), [(60.0, False), (61.0, True)])
+    def test_a_view_older_than_a_minute_still_adds_and_that_it_is_old_is_said(self, heard_s, is_old):
+        scene = Scene(steady(3.0)).learn()
+        scene.cluster.heard_s = heard_s
+
+        assert is_old == any("the cluster view is 61 s old" in c for c in scene.tick().conditions)
+        assert scene.written != {}
+
+
 def test_a_workload_that_cannot_be_handled_is_a_condition_and_no_decision():
     scene = Scene(steady(2.0))
     scene.cluster.fleet = replace(

@@ -139,6 +139,12 @@ def test_nothing_is_written_by_who_does_not_lead(server, cluster, lead, write):
     assert before == [each for each in server.writes() if each[0] != "WATCH"]
 
 
+def test_it_says_whether_we_lead(cluster, lead):
+    assert cluster.is_leader()
+    lead.lost = True
+    assert not cluster.is_leader()
+
+
 def test_the_number_of_our_lead_stands_in_every_status_that_we_write(server, cluster):
     plan = cluster.record(change())
     cluster.claim_step(plan, 0, START_S)

@@ -1,0 +1,40 @@
+"""A Kubernetes cluster and our part in it: its watches, and the election of who writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
+
+from actuator.kube.apiserver import ApiServer
+from actuator.kube.cluster import KubeCluster
+from foreslice.clock import WallClock
+from foreslice.lease import Candidate, Election, identity
+
+
+class Attached:
+    """An open cluster. Close it in the end, so that another process may lead at once.
+
+    Args:
+        server: Its API server; closed along with the rest.
+        namespaces: Namespaces of workloads.
+        lease_namespace: Where the Lease is, `None` = nothing will be written, so nobody is elected.
+    """
+
+    def __init__(self, server: ApiServer, namespaces: Iterable[str], lease_namespace: str | None) -> None:
+        self._stack = ExitStack()
+        self._stack.enter_context(closing(server))
+        fence = _observes
+        if lease_namespace is not None:
+            candidate = Candidate(server, lease_namespace, identity(), WallClock().now_s)
+            candidate.turn()
+            self._stack.enter_context(closing(Election(candidate)))
+            fence = candidate.fence
+        self.cluster = self._stack.enter_context(closing(KubeCluster(server, namespaces, fence)))
+
+    def close(self) -> None:
+        """End the watches, give up the lead, and hang up."""
+        self._stack.close()
+
+
+def _observes() -> int:
+    return 0
