@@ -64,6 +64,11 @@ coverage: .venv/.dev ## which lines and branches the tests reach
 	$(BIN)/coverage run -m pytest $(PYTEST_ARGS)
 	$(BIN)/coverage report
 
+.PHONY: mutants
+mutants: .venv/.dev ## change legality, ledgers, guards and execution line by line, and count what the tests miss
+	$(BIN)/mutmut run
+	$(BIN)/mutmut results
+
 .PHONY: bench
 bench: .venv/.dev ## timings of the hot paths
 	$(BIN)/python -m pytest tests/bench --benchmark-only -p no:xdist -p no:randomly
@@ -85,5 +90,5 @@ lock: .venv/.dev ## resolve the locks anew from pyproject.toml (UPGRADE=1 takes 
 
 .PHONY: clean
 clean: ## remove everything that the targets above made
-	rm -rf .venv dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
+	rm -rf .venv dist mutants out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
 	find $(PACKAGES) tests -name __pycache__ -prune -exec rm -rf {} +
