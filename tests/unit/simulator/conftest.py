@@ -10,6 +10,7 @@ from simulator.api import CLAIM, DEPLOYMENT, POD
 from simulator.clock import VirtualClock
 from simulator.delays import Delays
 from simulator.store import ObjectStore
+from tests.builders.objects import binding, node, pod
 
 START_S = 1_750_000_000.0
 H100_3G = Shape("h100-80gb", "3g.40gb")
@@ -115,3 +116,12 @@ def clock():
 @pytest.fixture
 def store(clock):
     return ObjectStore(clock)
+
+
+@pytest.fixture
+def bound(store):
+    """A pod on a node."""
+    store.create(node())
+    store.create(pod())
+    store.create(binding())
+    return store.get(POD, "shop", "p")

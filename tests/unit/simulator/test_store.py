@@ -9,15 +9,6 @@ from simulator.errors import NotModelledError
 from tests.builders.objects import binding, claim, deployment, node, owner, pod, with_spec
 
 
-@pytest.fixture
-def bound(store):
-    """A pod on a node."""
-    store.create(node())
-    store.create(pod())
-    store.create(binding())
-    return store.get(POD, "shop", "p")
-
-
 class TestCreate:
     def test_the_server_fills_in_what_is_its_own(self, store):
         metadata = store.create(deployment())["metadata"]

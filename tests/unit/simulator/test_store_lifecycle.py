@@ -5,15 +5,6 @@ from simulator.api import CLAIM, DEPLOYMENT, NODE, POD, Change
 from tests.builders.objects import binding, claim, deployment, node, owner, pod, with_spec
 
 
-@pytest.fixture
-def bound(store):
-    """A pod on a node."""
-    store.create(node())
-    store.create(pod())
-    store.create(binding())
-    return store.get(POD, "shop", "p")
-
-
 class TestDelete:
     def test_a_pod_that_no_node_has_seen_goes_at_once(self, store):
         store.create(pod())
