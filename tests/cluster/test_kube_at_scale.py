@@ -75,4 +75,4 @@ def test_a_view_is_cheap_once_it_was_taken(server, capsys):
     assert cold_s < 20
     assert unchanged_s < 0.005
     assert changed_s < 0.2
-    assert grown_mib < 700
+    assert grown_mib < 300

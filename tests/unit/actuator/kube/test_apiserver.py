@@ -6,6 +6,7 @@ from threading import Thread
 
 import pytest
 
+from actuator.kube.apiserver import parsed
 from actuator.kube.connect import connect
 from actuator.kube.errors import NotFoundError
 from fleet.errors import InputError, RefusedError, UnavailableError
@@ -132,6 +133,21 @@ def test_an_answer_that_is_no_object_is_told_as_it_is(server, web, code, body, k
     web.answers.append((code, body))
     with pytest.raises(kind, match=said):
         server.request("GET", "/api")
+
+
+def test_values_that_are_said_again_and_again_are_kept_once():
+    text = b'[{"a": {"value": "1"}}, {"b": {"value": "1"}}, {"c": {"value": 1}}, {"d": {"value": true}}]'
+    first, second, number, truth = parsed(text)
+    assert json.loads(text) == [first, second, number, truth]
+    assert first["a"] is second["b"]
+    assert [int, bool] == [type(number["c"]["value"]), type(truth["d"]["value"])]
+
+
+@pytest.mark.parametrize(
+    "text", [b'{"a": []}', b'{"a": {"b": {}}}', b"{}", b"null", b'{"a": null, "b": 1.5}']
+)
+def test_anything_is_read_as_json_reads_it(text):
+    assert json.loads(text) == parsed(text)
 
 
 def test_no_answer_at_all_is_unavailable(tmp_path):
