@@ -1,6 +1,7 @@
 """A namespace and nodes of one test's own, on a control plane that tests share."""
 
 import time
+from itertools import count
 
 from fleet.errors import ConflictError
 from simulator.api import CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, NODE, POD, SLICE, Kind
@@ -20,6 +21,9 @@ EVENT = Kind("v1", "Event", "events")
 RBAC = "rbac.authorization.k8s.io/v1"
 CLUSTER_ROLE = Kind(RBAC, "ClusterRole", "clusterroles", is_namespaced=False)
 CLUSTER_ROLE_BINDING = Kind(RBAC, "ClusterRoleBinding", "clusterrolebindings", is_namespaced=False)
+
+# Never the same name again: controllers and KWOK take a node that comes back for the one that fell silent.
+NODES = count()
 
 SIMULATED_BY_KWOK = {"kwok.x-k8s.io/node": "fake"}
 LABEL = "foreslice.dev/lab"
@@ -120,8 +124,7 @@ class Lab:
 
     def node(self, *boards, slices=None):
         """Add a node with these cards, or with slices made by hand, and return its name."""
-        number = sum(kind is NODE for kind, _ in self.made)
-        name = f"{self.name}-n{number}"
+        name = f"{self.name}-n{next(NODES)}"
         labels = {LABEL: self.name, HOSTNAME: name}
         self.create(NODE, name, metadata={"labels": labels, "annotations": SIMULATED_BY_KWOK})
         for body in resource_slices(name, boards) if slices is None else slices(name):
