@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 OUT = HERE.parents[1] / "out" / "cluster"
 NEWEST = "1.37"
 MINORS = ("1.34", "1.35", "1.36", NEWEST) if os.environ.get("ALL_MINORS") else ("1.35", NEWEST)
+LONGEST = "test_service.py"
 LABS = count()
 
 # As in the chart of NVIDIA's driver.
@@ -32,10 +33,20 @@ CLASSES = {
 
 
 def pytest_collection_modifyitems(items):
-    """Give each test the time that a control plane may need to start."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.timeout(300))
+    """Give each test the time that a control plane may need to start, and let the longest of them begin.
+
+    Of two processes (`pytest -n 2 --dist loadgroup`) one waits for it, the other runs minor after minor.
+    """
+    ours = [item for item in items if HERE in item.path.parents]
+    for item in ours:
+        item.add_marker(pytest.mark.timeout(300))
+        item.add_marker(pytest.mark.xdist_group(LONGEST if item.path.name == LONGEST else _minor(item)))
+    items.sort(key=lambda item: item.path.name != LONGEST)
+
+
+def _minor(item):
+    """Return the minor that a test runs on, nothing for one without a control plane."""
+    return item.callspec.params.get("plane", "") if hasattr(item, "callspec") else ""
 
 
 @pytest.fixture(scope="session", params=MINORS, ids=lambda minor: f"v{minor}")

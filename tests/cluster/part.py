@@ -44,8 +44,9 @@ class Part:
         """Start it, without waiting."""
         leash = [sys.executable, LEASH, str(os.getpid())]
         with self._log.open("ab") as log:
+            # Ctrl-C is for us: what it is to end, and in which order, is our business.
             self._process = subprocess.Popen(
-                [*leash, *self._command], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                [*leash, *self._command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
             )
 
     def kill(self):

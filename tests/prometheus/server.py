@@ -53,7 +53,9 @@ def prometheus(directory, config="", web_config=""):
     ]
     with log_path.open("wb") as log:
         leash = [sys.executable, LEASH, str(os.getpid())]
-        process = subprocess.Popen([*leash, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            [*leash, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
+        )
         try:
             url = f"{'https' if web_config else 'http'}://127.0.0.1:{port}"
             _wait(url, process, log_path)

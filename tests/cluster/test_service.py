@@ -1,0 +1,87 @@
+"""The whole service on real parts for eight minutes: does it grow before the daily rise, and only then?
+
+Three run side by side: as is, without a day to look back on, and after days that were flat. The cluster is
+asked what was there when, never the service.
+"""
+
+import json
+from contextlib import ExitStack
+
+import pytest
+
+from tests.cluster.conftest import NEWEST
+from tests.cluster.lab import until
+from tests.cluster.scene import scene
+from tests.prometheus.server import absent
+
+pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
+
+AS_IS, NO_DAYS, FLAT = "as-is", "no-days", "flat"
+HISTORY = {AS_IS: "73h", NO_DAYS: "1h", FLAT: "73h"}
+RISE_IN_S = 510
+AFTER_S = 120
+SAMPLE_S = 2
+WINDOW_S = 300
+"""The forecast window that covers the lead time of 90 s, a forecast's age of up to 80 s, and a tick."""
+TICKS_S = 20
+OBSERVED_S = 480
+lasts = pytest.mark.timeout(900)
+
+
+@pytest.fixture(scope="module")
+def seen(plane, tmp_path_factory):
+    """Samples by run, (seconds after the rise, cards held, pods that are Ready)."""
+    assert not absent(), "apt-get install prometheus"
+    directory = tmp_path_factory.mktemp("service")
+    towns = {name: name == FLAT for name in HISTORY}
+    with scene(plane, directory / "prometheus", towns, RISE_IN_S) as made, ExitStack() as running:
+        processes = [
+            running.enter_context(town.service(plane, made.url, HISTORY[name], directory / name))
+            for name, town in made.towns.items()
+        ]
+
+        def look():
+            assert [None] * len(processes) == [process.poll() for process in processes], directory
+            now_s = made.clock.now_s
+            for town in made.towns.values():
+                town.look(now_s - made.rise_s)
+            return now_s > made.rise_s + AFTER_S
+
+        until(look, within_s=RISE_IN_S + AFTER_S, every_s=SAMPLE_S)
+        samples = {name: town.seen for name, town in made.towns.items()}
+        (directory / "seen.json").write_text(json.dumps(samples))
+        return samples
+
+
+def during(samples, from_s, until_s):
+    """Cards and Ready pods that were seen from, until so many seconds after the rise."""
+    found = [(cards, ready) for at_s, cards, ready in samples if from_s <= at_s < until_s]
+    assert found, f"nobody looked from {from_s} to {until_s} s"
+    return found
+
+
+@lasts
+def test_it_was_watched_for_eight_minutes_of_which_a_minute_was_before_the_window(seen):
+    for samples in seen.values():
+        assert samples[0][0] < -WINDOW_S - TICKS_S - 30
+        assert samples[-1][0] - samples[0][0] >= OBSERVED_S
+
+
+@lasts
+def test_capacity_is_ready_before_the_daily_rise(seen):
+    cards, ready = during(seen[AS_IS], -10, 0)[-1]
+    assert 1.5 <= cards
+    assert 2 <= ready
+
+
+@lasts
+def test_no_card_is_taken_before_the_window_that_covers_the_lead_time(seen):
+    assert {(1.0, 1)} == set(during(seen[AS_IS], -RISE_IN_S, -WINDOW_S - TICKS_S))
+
+
+@lasts
+@pytest.mark.parametrize("run", [NO_DAYS, FLAT])
+def test_who_has_seen_no_rise_is_late(seen, run):
+    assert {(1.0, 1)} == set(during(seen[run], -RISE_IN_S, 0))
+    assert 1 == during(seen[run], 0, 25)[-1][1]
+    assert 1 < during(seen[run], AFTER_S - 10, AFTER_S + SAMPLE_S)[-1][1]
