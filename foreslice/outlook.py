@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
+from actuator.guards import STALE_METRICS_S
 from allocator.offers import Offers, offers_for
 from capacity.estimate import CapacityModel
 from fleet.boards import Board
@@ -30,6 +32,8 @@ from predictor.ports import (
 
 DAY_BUCKETS = 86400 // BUCKET_S
 HOUR_BUCKETS = 3600 // BUCKET_S
+BEFORE_ANY_S = float("-inf")
+
 MIX_MOVES = 0.05
 """A mix within 5 % of the last one is the same: far below what is known of a capacity."""
 
@@ -42,10 +46,10 @@ class Outlook:
     """What a decision about one workload may use.
 
     Attributes:
-        end_s: End of the last closed bucket.
+        end_s: End of the last closed bucket, `BEFORE_ANY_S` before any.
         forecast: Peaks ahead, `None` while there is too little history.
         no_forecast_because: Why there is none.
-        recent_work: Work in the last closed buckets, oldest first, NaN = unknown.
+        recent_work: Work in the closed buckets of the last day, oldest first, NaN = unknown.
         mix: Tokens of a request over the last hour.
         offers: Shapes that could carry it, with capacities at its present mixes.
     """
@@ -57,10 +61,19 @@ class Outlook:
     mix: Mix
     offers: Offers
 
-    def quiet_peak(self, quiet_s: float) -> float | None:
-        """Return the largest work over the quiet time, `None` unless all of it is known."""
-        buckets = self.recent_work[-max(1, round(quiet_s / BUCKET_S)) :]
-        if len(buckets) * BUCKET_S < quiet_s or bool(np.isnan(buckets).any()):
+    @property
+    def is_blind(self) -> bool:
+        """Whether no history has been read yet: work and capacity are not known, only what is offered."""
+        return self.end_s == BEFORE_ANY_S
+
+    def quiet_peak(self, at_s: float, quiet_s: float) -> float | None:
+        """Return the largest work over the quiet time before `at_s`, `None` unless all of it is known.
+
+        The last bucket closed a little before `at_s`; one that closed long before says nothing of it.
+        """
+        buckets = self.recent_work[-max(1, ceil(quiet_s / BUCKET_S)) :]
+        is_stale = at_s - self.end_s > STALE_METRICS_S
+        if is_stale or len(buckets) * BUCKET_S < quiet_s or bool(np.isnan(buckets).any()):
             return None
         return float(buckets.max())
 
@@ -115,6 +128,20 @@ class Observatory:
         self._end_s = end_s
         return {workload.key: self._outlook(workload) for workload in self._workloads}
 
+    def blind(self) -> Mapping[WorkloadKey, Outlook]:
+        """Return what is known before any history has been read: enough to hold floors, nothing more."""
+        return {
+            workload.key: Outlook(
+                end_s=BEFORE_ANY_S,
+                forecast=None,
+                no_forecast_because="no history has been read",
+                recent_work=np.array([]),
+                mix=DEFAULT_MIX,
+                offers=offers_for(workload, self._boards, self._capacity, (DEFAULT_MIX,)),
+            )
+            for workload in self._workloads
+        }
+
     def work_per_request_rate(self, workload: Workload, mix: Mix) -> float:
         """Return the work of one offered request/s at this mix."""
         return 1.0 / self._capacity.sustained(workload, self._capacity.reference(workload), mix)
@@ -160,7 +187,7 @@ class Observatory:
             end_s=day.end_s,
             forecast=forecast,
             no_forecast_because=because,
-            recent_work=work[-HOUR_BUCKETS:],
+            recent_work=work,
             mix=mixes[0],
             offers=self._offers_at(workload, mixes),
         )

@@ -88,7 +88,11 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
     yield _by_workload(
         "foreslice_forecast_age_seconds",
         "Age of the newest bucket that forecasts have seen.",
-        ((key, (), tick.at_s - outlook.end_s) for key, outlook in tick.outlooks.items()),
+        (
+            (key, (), tick.at_s - outlook.end_s)
+            for key, outlook in tick.outlooks.items()
+            if not outlook.is_blind
+        ),
     )
     yield _by_workload(
         "foreslice_short_replicas",

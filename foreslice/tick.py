@@ -7,13 +7,13 @@ in memory is needed to go on: a new process reads it from the cluster and the me
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from actuator.diff import diff
 from actuator.execute import Executor
 from actuator.gate import Terms
-from actuator.guards import halt
+from actuator.guards import Halt, halt
 from actuator.outcome import StepResult
 from actuator.ports import Cluster
 from allocator.decide import Decision, Question, additions, cards_if_packed, plan
@@ -96,7 +96,7 @@ class Loop:
         self._observatory = observatory
         self._cluster = cluster
         self._executor = Executor(cluster, dry_run=not acting) if cluster is not None else None
-        self._outlooks: Mapping[WorkloadKey, Outlook] = {}
+        self._outlooks = observatory.blind()
         self.forecast_trouble = "no forecast has been made yet"
         self._planned: Mapping[WorkloadKey, Decision] = {}
         self._planned_at_s = float("-inf")
@@ -122,14 +122,14 @@ class Loop:
         seen, question = self._observe()
         if question is None or self._executor is None or self._cluster is None:
             return seen
-        decisions = tuple(self._with_plan(decision, seen.at_s) for decision in additions(question))
-        changes = diff(question.fleet, decisions, seen.at_s)
         read_at_s = self._metrics_read_at_s
         stops = halt(
             view_age_s=self._cluster.age_s(),
             metrics_age_s=None if read_at_s is None else seen.at_s - read_at_s,
             is_leader=self._cluster.is_leader(),
         )
+        decisions = tuple(self._with_plans(additions(question), seen.at_s, stops))
+        changes = diff(question.fleet, decisions, seen.at_s)
         results = self._executor.run(changes, self._terms(seen), seen.at_s, stops)
         conditions = (*seen.conditions, *stops.everything, *stops.moves)
         return replace(seen, decisions=decisions, results=results, conditions=conditions)
@@ -141,6 +141,11 @@ class Loop:
         fleet = self._view(conditions)
         outlooks = self._outlooks
         needs = self._needs(fleet, outlooks, at_s, conditions)
+        conditions += [
+            f"{key}: no forecast: {outlook.no_forecast_because}"
+            for key, outlook in outlooks.items()
+            if outlook.forecast is None and not outlook.is_blind
+        ]
         seen = Tick(at_s, fleet, outlooks, needs, conditions=tuple(conditions))
         if fleet is None:
             return seen, None
@@ -187,11 +192,16 @@ class Loop:
         self, fleet: Fleet | None, outlooks: Mapping[WorkloadKey, Outlook], at_s: float, conditions: list[str]
     ) -> dict[WorkloadKey, Need]:
         readings = self._readings(fleet, outlooks, at_s, conditions)
-        return {
+        needs = {
             workload.key: self._need(workload, outlooks[workload.key], readings.get(workload.key), at_s)
             for workload in self._workloads
-            if workload.key in outlooks
         }
+        conditions += [
+            f"{key}: demand now is unknown"
+            for key, need in needs.items()
+            if need.reactive is None and key in readings and not outlooks[key].is_blind
+        ]
+        return needs
 
     def _readings(
         self, fleet: Fleet | None, outlooks: Mapping[WorkloadKey, Outlook], at_s: float, conditions: list[str]
@@ -206,14 +216,14 @@ class Loop:
         return {
             key: now_reading(samples[key], _ready_pods(fleet, key), outlooks[key].mix)
             for key in keys
-            if key in samples and key in outlooks
+            if key in samples
         }
 
     def _need(self, workload: Workload, outlook: Outlook, reading: NowReading | None, at_s: float) -> Need:
         age_s = at_s - outlook.end_s
         reactive: float | None = None
         distrust: tuple[str, ...] = ("demand now was not read",)
-        if reading is not None:
+        if reading is not None and not outlook.is_blind:
             rate_per_s = reactive_rate_per_s(reading, self._timing)
             mix = reading.mix or outlook.mix
             if rate_per_s is not None:
@@ -221,26 +231,35 @@ class Loop:
             distrust = reading.distrust
         evidence = Evidence(
             reactive=reactive,
-            quiet_peak=outlook.quiet_peak(self._timing.quiet_s),
+            quiet_peak=outlook.quiet_peak(at_s, self._timing.quiet_s),
             distrust=distrust,
             forecast=outlook.forecast if age_s <= FORECAST_ADDS_FOR_S else None,
             forecast_age_s=age_s,
         )
         return need_of(workload.key, workload.scheduler, workload.tier, evidence, self._timing)
 
-    def _with_plan(self, decision: Decision, at_s: float) -> Decision:
-        """Follow the newest plan where nothing has to be added and the workload stands where it began."""
-        planned = self._planned.get(decision.workload)
-        if (
-            planned is None
-            or decision.is_change
-            or planned.start.counts != decision.start.counts
-            or at_s - self._planned_at_s > PLAN_HOLDS_FOR_S
-        ):
-            return decision
-        return replace(
-            decision, goal=planned.goal, because=planned.because, without_forecast=planned.without_forecast
-        )
+    def _with_plans(self, due: Sequence[Decision], at_s: float, stops: Halt) -> Iterator[Decision]:
+        """Yield what is due, then what the newest plan moves where nothing is due and its start still stands.
+
+        Due additions come first: when both want the same room, they win. While moves are stopped, or a need
+        is not trusted, no move is begun either: its first half would stand there and wait for the second.
+        """
+        planned = []
+        for decision in due:
+            goal = self._planned.get(decision.workload)
+            if (
+                goal is not None
+                and goal.is_change
+                and not decision.is_change
+                and goal.start.counts == decision.start.counts
+                and at_s - self._planned_at_s <= PLAN_HOLDS_FOR_S
+                and not (stops.everything or stops.moves or decision.need.distrust)
+            ):
+                moved = replace(decision, goal=goal.goal, because=goal.because)
+                planned.append(replace(moved, without_forecast=goal.without_forecast))
+            else:
+                yield decision
+        yield from planned
 
 
 def _ready_pods(fleet: Fleet | None, key: WorkloadKey) -> frozenset[str]:

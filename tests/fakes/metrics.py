@@ -15,7 +15,8 @@ class FakeMetrics:
 
     Attributes:
         asked: (start_s, end_s) of every call of `samples` that was answered.
-        is_down: Whether it answers at all.
+        is_down: Whether it answers not at all.
+        has_history: Whether it answers for minutes that have closed.
         pods: Pods that are scraped, by workload; each serves its share.
         prompt: Tokens of a prompt, the same all the time unless changed.
     """
@@ -27,6 +28,7 @@ class FakeMetrics:
         self.prompt = PROMPT
         self.asked = []
         self.is_down = False
+        self.has_history = True
 
     def rate(self, key, at_s):
         """Requests/s in the minute before `at_s`; the last one goes on for ever."""
@@ -34,7 +36,7 @@ class FakeMetrics:
         return float(rates[min(int((at_s - 1 - self.start_s) // BUCKET_S), len(rates) - 1)])
 
     def samples(self, signals, workloads, start_s, end_s):
-        if self.is_down:
+        if self.is_down or not self.has_history:
             raise UnavailableError("the metrics source does not answer")
         self.asked.append((start_s, end_s))
         ends = range(start_s + BUCKET_S, end_s + 1, BUCKET_S)

@@ -69,6 +69,11 @@ class Scene:
         return self.observatory.refresh(START_S + 60 * minute + seconds)[KEY]
 
 
+def quiet_peak(outlook, quiet_s=600, age_s=0.0):
+    """What the quiet time before `age_s` after the last bucket says."""
+    return outlook.quiet_peak(outlook.end_s + age_s, quiet_s)
+
+
 def test_history_is_read_once_and_then_only_what_closed_since():
     scene = Scene([2.0] * 200)
     for minute, seconds in ((100, 20.0), (101, 20.0), (101, 50.0), (104, 0.0)):
@@ -141,7 +146,7 @@ def test_the_mix_is_carried_through_minutes_in_which_nothing_finished():
     idle = scene.at(180)
 
     assert Mix(PROMPT, OUTPUT) == idle.mix
-    assert (0.0, 0.0) == (idle.recent_work[0], idle.recent_work[-1])
+    assert [0.0] * 60 == idle.recent_work[-60:].tolist()
 
 
 def test_a_mix_that_was_never_seen_is_assumed():
@@ -150,7 +155,7 @@ def test_a_mix_that_was_never_seen_is_assumed():
 
 def test_the_quiet_peak_is_the_largest_work_of_the_quiet_time():
     scene = Scene([2.0] * 95 + [6.0] + [2.0] * 100)
-    ratio = scene.at(100).quiet_peak(600) / scene.at(110).quiet_peak(600)
+    ratio = quiet_peak(scene.at(100)) / quiet_peak(scene.at(110))
 
     assert pytest.approx(3.0, rel=0.2) == ratio
 
@@ -161,14 +166,33 @@ def test_there_is_no_quiet_peak_while_any_minute_of_it_is_unknown(minute):
     rates[minute - 1] = math.nan
     scene = Scene(rates)
 
-    assert scene.at(100).quiet_peak(600) is None
+    assert quiet_peak(scene.at(100)) is None
 
 
 def test_there_is_no_quiet_peak_before_so_much_time_was_seen():
     outlook = Scene([2.0] * 200).at(100)
 
-    assert outlook.quiet_peak(3600) is not None
-    assert outlook.quiet_peak(3660) is None
+    assert quiet_peak(outlook, 5400) is not None
+    assert quiet_peak(outlook, 6600) is None
+
+
+@pytest.mark.parametrize("quiet_s", [61, 80, 89, 150, 5400])
+def test_a_quiet_time_of_any_length_can_be_known(quiet_s):
+    assert quiet_peak(Scene([2.0] * 200).at(150), quiet_s) is not None
+
+
+@pytest.mark.parametrize(("age_s", "is_known"), [(0, True), (300, True), (301, False), (3600, False)])
+def test_what_closed_long_ago_says_nothing_of_the_quiet_time(age_s, is_known):
+    assert is_known == (quiet_peak(Scene([2.0] * 200).at(100), age_s=age_s) is not None)
+
+
+def test_before_any_history_only_what_is_offered_is_known():
+    (blind,) = Scene([2.0] * 200).observatory.blind().values()
+
+    assert blind.is_blind
+    assert blind.forecast is None
+    assert quiet_peak(blind) is None
+    assert blind.offers.by_shape != {}
 
 
 def test_shapes_are_reckoned_anew_only_when_a_mix_has_moved():

@@ -100,8 +100,18 @@ class TestWithoutAForecast:
         tick = scene.tick()
 
         assert ("no forecast has been made yet",) == tick.conditions
-        assert ((), (), {}) == (tick.decisions, tick.results, tick.needs)
+        assert ((), 0.0, None) == (tick.results, need(tick).up, need(tick).reactive)
         assert [] == scene.cluster.writes
+
+    def test_the_floor_is_held_all_the_same(self):
+        scene = Scene(steady(3.0))
+        one = standing("chat", "1 x whole")
+        none = replace(one, variants=(replace(one.variants[0], wanted=0),))
+        scene.cluster.fleet = running(fleet(8), none)
+        scene.metrics.is_down = True
+        scene.tick()
+
+        assert [1] == list(scene.written.values())
 
     def test_a_source_that_never_answered_is_named(self):
         scene = Scene(steady(3.0))
@@ -207,6 +217,23 @@ class TestMetricsDown:
         scene.learn()
 
         assert () == scene.tick(NOON + 40).conditions
+
+
+class TestHistoryDown:
+    """Instant queries answer, range queries do not."""
+
+    @pytest.mark.parametrize("minutes", [6, 29, 31, 90])
+    def test_nothing_is_removed_on_what_closed_long_ago(self, minutes):
+        scene = Scene(steady(0.1), "4 x whole").learn()
+        scene.metrics.has_history = False
+        scene.clock.at(NOON + minutes)
+        scene.loop.forecast()
+        scene.loop.plan()
+        tick = scene.tick(NOON + minutes)
+
+        assert need(tick).reactive is not None
+        assert need(tick).distrust != ()
+        assert [] == scene.cluster.writes
 
 
 class TestClusterDown:
@@ -340,11 +367,12 @@ class TestRemoving:
 
     def test_a_plan_that_is_older_than_ten_minutes_is_not_followed(self):
         scene = Scene(steady(0.7), "4 x whole").learn()
-        scene.tick(NOON + PLAN_HOLDS_FOR_S // 60 + 1)
-        assert [] == scene.cluster.writes
-
-        scene.tick(NOON + PLAN_HOLDS_FOR_S // 60)
-        assert {"chat-whole": 1} == scene.written
+        for minutes, written in ((11, {}), (10, {"chat-whole": 1})):
+            scene.clock.at(NOON + minutes)
+            scene.loop.forecast()
+            scene.tick(NOON + minutes)
+            assert written == scene.written
+        assert 10 * 60 == PLAN_HOLDS_FOR_S
 
     def test_a_plan_for_another_start_is_not_followed(self):
         scene = Scene(steady(0.7), "4 x whole").learn()
