@@ -4,7 +4,7 @@ import pytest
 
 from fleet.boards import H100_80GB
 from fleet.errors import UnavailableError
-from simulator.api import POD
+from simulator.api import CLAIM, POD
 from simulator.apiserver import address
 from simulator.pods import condition
 from tests.cluster.conftest import NEWEST
@@ -32,9 +32,21 @@ def taint(lab, node):
         spec = {"deviceSelector": selector, "taint": {"key": KEY, "value": "x", "effect": effect}}
         name = f"{lab.name}-{effect.lower()}"
         lab.create(TAINT_RULE, name, spec=spec)
+        if effect == "NoSchedule":
+            until(lambda: is_known(lab, device))
         return name
 
     return rule
+
+
+def is_known(lab, device):
+    """Try whether the scheduler has heard of a rule: for some milliseconds it gives away what is tainted."""
+    name = f"probe-{len(lab.made)}"
+    got = lab.ask(name, PART)
+    lab.delete(POD, name, grace_s=0)
+    lab.delete(CLAIM, name)
+    until(lambda: lab.get(CLAIM, name) is None)
+    return got is None or device not in {None, got}
 
 
 def eviction(lab, rule):
