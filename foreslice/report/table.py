@@ -86,12 +86,18 @@ def readings(days: Sequence[Replayed]) -> list[str]:
     )
     beside_off = (
         "Against the same service with the forecast off (k x the maximum of the last hour, k tuned on the "
-        f"days before) it took {against_off:.2f} of the GPU-hours and left {ours.unserved_share:.3%} of the "
-        f"work unserved, against {off.unserved_share:.3%}."
+        f"days before) it took {against_off:.2f} of the GPU-hours, at {ours.attainment:.2%} attainment "
+        f"against {off.attainment:.2%} and with {ours.unserved_share:.3%} of the work unserved against "
+        f"{off.unserved_share:.3%}."
     )
     placement = (
         f"Of {ours.gpu_hours:.0f} GPU-hours, {ours.slice_hours:.0f} were slices in use; the rest was room "
         "left free on cards by first-fit placement over spread nodes."
+    )
+    key, least = min(ours.attainment_by_workload.items(), key=lambda entry: entry[1])
+    worst = (
+        f"The tenant worst off is {key.name}: {least:.2%} attainment, {off.attainment_by_workload[key]:.2%} with "
+        f"the forecast off, {oracle.attainment_by_workload[key]:.2%} under the oracle."
     )
     undecided = (
         f"The rule without a forecast is within {prize - 1:.1%} of the oracle's GPU-hours: what a forecast "
@@ -102,7 +108,7 @@ def readings(days: Sequence[Replayed]) -> list[str]:
         "demand moves inside a step is drawn, so this day cannot tell what a forecast is worth at such lead "
         "times."
     )
-    return [took, beside_off, placement, *([undecided] if prize < LEAST_PRIZE else []), step]
+    return [took, beside_off, worst, placement, *([undecided] if prize < LEAST_PRIZE else []), step]
 
 
 def summary(days: Sequence[Replayed], tenants: Tenants, seed: int) -> dict[str, Any]:
