@@ -96,7 +96,7 @@ def readings(days: Sequence[Replayed]) -> list[str]:
     )
     key, least = min(ours.attainment_by_workload.items(), key=lambda entry: entry[1])
     worst = (
-        f"The tenant worst off is {key.name}: {least:.2%} attainment, {off.attainment_by_workload[key]:.2%} with "
+        f"Worst off is {key.name}: {least:.2%} attainment, {off.attainment_by_workload[key]:.2%} with "
         f"the forecast off, {oracle.attainment_by_workload[key]:.2%} under the oracle."
     )
     undecided = (
