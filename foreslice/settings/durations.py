@@ -48,5 +48,8 @@ InterToken = _plausible("1ms", "5s")
 Pause = _plausible("1s", "1d")
 """Plausible waiting times of the loop."""
 
+Lead = _plausible("1s", "5h")
+"""Plausible times from decided to ready; with its age added, a forecast's 6 h still reach beyond them."""
+
 History = _plausible("1h", "90d")
 """Plausible lengths of history to learn from."""

@@ -64,9 +64,8 @@ def load(path: Path) -> Settings:
     except ValidationError as error:
         raise InvalidSettings(path, [_line(path, root, finding) for finding in error.errors()]) from error
     metrics = settings.metrics
-    if isinstance(metrics, FileMetrics) and not (path.parent / metrics.path).is_file():
-        keys = ("metrics", "path")
-        raise InvalidSettings(path, [_finding(path, root, keys, "no such file", str(metrics.path))])
+    if isinstance(metrics, FileMetrics) and (problem := _problem(path.parent / metrics.path)):
+        raise InvalidSettings(path, [_finding(path, root, ("metrics", "path"), problem, str(metrics.path))])
     return settings
 
 
@@ -77,10 +76,14 @@ def workloads_of(settings: Settings) -> tuple[Workload, ...]:
 
 def matches_of(settings: Settings) -> dict[WorkloadKey, dict[str, str]]:
     """Return the labels by which each workload's series are known."""
-    return {
-        WorkloadKey(w.namespace, w.name): w.match or {"namespace": w.namespace, "model_name": w.name}
-        for w in settings.workloads
-    }
+    return {WorkloadKey(w.namespace, w.name): w.labels for w in settings.workloads}
+
+
+def _problem(recording: Path) -> str:
+    try:
+        return "" if recording.is_file() else "no such file"
+    except OSError as error:  # a name that is too long, a folder that may not be entered
+        return f"cannot be read ({error.strerror})"
 
 
 def _workload(w: WorkloadSettings) -> Workload:
@@ -101,7 +104,7 @@ def _workload(w: WorkloadSettings) -> Workload:
 def _target(target: FirstTokenTarget | InterTokenTarget | None) -> LatencyTarget | None:
     if target is None:
         return None
-    [(name, limit_s)] = [(name, getattr(target, name)) for name in target.model_fields_set]
+    [(name, limit_s)] = [(name, limit_s) for name, limit_s in target if limit_s is not None]
     return LatencyTarget(int(name.removeprefix("p")) / 100, limit_s)
 
 
@@ -122,6 +125,8 @@ def _parsed(path: Path) -> tuple[yaml.Node | None, dict[str, Any]]:
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         problem = getattr(error, "problem", None) or getattr(error, "reason", "")
         raise InputError(f"not valid YAML: {problem}", where=where, fix="mend the syntax") from error
+    except RecursionError as error:
+        raise InputError("is nested too deeply", where=str(path), fix="mend the syntax") from error
     except ValueError as error:  # a date that is none
         raise InputError(f"not valid YAML: {error}", where=str(path), fix="mend the value") from error
     if not isinstance(document, dict):
@@ -148,7 +153,8 @@ def _line(path: Path, root: yaml.Node | None, error: ErrorDetails) -> str:
         case "tuple_type":
             message = "must be a list"
         case "string_pattern_mismatch":
-            message = "must be lower-case letters, digits and '-', as in Kubernetes"
+            more = ", '-' and '.'" if keys[-1] == "name" else " and '-'"
+            message = f"must be lower-case letters, digits{more}, as in Kubernetes"
         case "misplaced":
             keys = [*keys, *context["at"]]
     return _finding(path, root, keys, message, value)

@@ -11,11 +11,17 @@ from pydantic_core import PydanticCustomError
 
 from capacity.catalogue import MODELS
 from fleet.workload import Isolation, Router, Tier
-from foreslice.settings.durations import FirstToken, History, InterToken, Pause, written
+from foreslice.settings.durations import FirstToken, History, InterToken, Lead, Pause, written
 
 ModeName = Literal["off", "forecast-only", "advise", "scale-up-only", "full"]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
+DottedName = Annotated[
+    str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", max_length=253)
+]
+"""A Deployment's name may have dots, a namespace's not (concepts/overview/working-with-objects/names.md)."""
 
+COLUMNS = {"timestamp", "series", "value"}
+"""Columns of a recorded file that are no labels of a series."""
 
 BoardId = Literal["a30-24gb", "a100-40gb", "a100-80gb", "h100-80gb"]
 
@@ -27,7 +33,7 @@ class _Group(BaseModel):
 class _Percentile(_Group):
     @model_validator(mode="after")
     def _one(self) -> _Percentile:
-        if len(self.model_fields_set) != 1:
+        if len([name for name, limit_s in self if limit_s is not None]) != 1:
             raise ValueError("name exactly one percentile, e.g. p95: 500ms")
         return self
 
@@ -79,7 +85,7 @@ class ReplicaSettings(_Group):
 class WorkloadSettings(_Group):
     """One served model."""
 
-    name: Annotated[Name, Field(description="name of its Deployment")]
+    name: Annotated[DottedName, Field(description="name of its Deployment")]
     namespace: Annotated[Name, Field(description="namespace of its Deployment")] = "default"
     model: Annotated[str, Field(description="name in the capacity catalogue, e.g. qwen2.5-7b-bf16")]
     match: Annotated[
@@ -105,6 +111,11 @@ class WorkloadSettings(_Group):
         if model not in MODELS:
             raise ValueError(f"must be one of {', '.join(sorted(MODELS))}")
         return model
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels by which its series are known."""
+        return self.match or {"namespace": self.namespace, "model_name": self.name}
 
 
 class FileMetrics(_Group):
@@ -180,7 +191,9 @@ class LoopSettings(_Group):
     tick: Annotated[Pause, Field(description="between two looks at the need")] = 10.0
     plan: Annotated[Pause, Field(description="longest time between two plans")] = 300.0
     history: Annotated[History, Field(description="how far back forecasts learn")] = 864000.0
-    lead: Annotated[Pause, Field(description="how long from decided to ready is reckoned to take")] = 90.0
+    lead: Annotated[
+        Lead, Field(description="how long from decided to ready is reckoned to take; at most 5h")
+    ] = 90.0
     quiet: Annotated[Pause, Field(description="how long evidence for a removal must have held")] = 600.0
     dwell: Annotated[Pause, Field(description="a workload keeps its replicas this long after a change")] = (
         600.0
@@ -214,12 +227,9 @@ class Settings(_Group):
     def _described_once(cls, workloads: tuple[WorkloadSettings, ...]) -> tuple[WorkloadSettings, ...]:
         if not workloads:
             raise ValueError("must not be empty")
-        seen: set[tuple[str, str]] = set()
         for index, workload in enumerate(workloads):
-            key = (workload.namespace, workload.name)
-            if key in seen:
-                raise _misplaced(f"{'/'.join(key)} is described twice", index, "name")
-            seen.add(key)
+            for other in workloads[:index]:
+                _told_apart(workload, other, index)
         return workloads
 
     @model_validator(mode="after")
@@ -231,6 +241,32 @@ class Settings(_Group):
             message = "prometheus needs cluster.kind kubernetes or none: a simulated world has its own time"
             raise _misplaced(message, "metrics", "source")
         return self
+
+    @model_validator(mode="after")
+    def _fits_a_recording(self) -> Settings:
+        if self.metrics.source != "file":
+            return self
+        if self.acting and self.cluster.kind == "kubernetes":
+            message = "a recorded file cannot be acted on in a cluster: its time stands at its newest row"
+            raise _misplaced(message, "acting")
+        for index, workload in enumerate(self.workloads):
+            for label in COLUMNS & workload.match.keys():
+                message = "is a column of every recorded file, not a label"
+                raise _misplaced(message, "workloads", index, "match", label)
+        return self
+
+
+def _told_apart(workload: WorkloadSettings, other: WorkloadSettings, index: int) -> None:
+    """Raise where two workloads are one Deployment, name their variants alike, or share their series."""
+    name = f"{workload.namespace}/{workload.name}"
+    other_name = f"{other.namespace}/{other.name}"
+    if name == other_name:
+        raise _misplaced(f"{name} is described twice", index, "name")
+    if name.replace(".", "-") == other_name.replace(".", "-"):
+        raise _misplaced(f"{name} and {other_name} would name their variants alike", index, "name")
+    if workload.labels == other.labels:
+        message = f"has the same labels as {other_name}: both would get the whole demand"
+        raise _misplaced(message, index, "match")
 
 
 def _misplaced(message: str, *at: str | int) -> PydanticCustomError:

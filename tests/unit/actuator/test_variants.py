@@ -40,6 +40,7 @@ def from_template(name, template_name):
     [
         ("llama-3g-40gb", "llama", Shape("h100-80gb"), Shape("h100-80gb", "3g.40gb")),
         ("llama-1g-10gb-me", "llama", Shape("h100-80gb"), Shape("h100-80gb", "1g.10gb+me")),
+        ("qwen2-5-7b-1g-10gb", "qwen2.5-7b", SMALL, Shape("h100-80gb", "1g.10gb")),
         ("llama-whole", "llama", SMALL, Shape("h100-80gb")),
         ("llama-a100-80gb-1g-10gb", "llama", SMALL, Shape("a100-80gb", "1g.10gb")),
     ],

@@ -16,6 +16,7 @@ FILES = sorted(CONFIG.glob("**/*.yaml"))
 
 HEAD = "version: v1\nmetrics: {source: embedded}\ncluster: {kind: embedded}\nworkloads:\n"
 PROMETHEUS = "version: v1\nmetrics:\n  source: prometheus\n  url: https://prometheus:9090\n"
+RECORDED = "version: v1\nmetrics: {source: file, path: metrics.csv}\n"
 GOOD = "  - {name: chat, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}\n"
 
 DURATION = "a duration needs a number and a unit: ms, s, m, h or d, e.g. 500ms"
@@ -45,6 +46,10 @@ WRONG = {
     "waits for nothing": (
         "loop:\n  tick: 0s\n" + HEAD + GOOD,
         ["2: loop.tick: expected between 1s and 1d; is the unit right? (is '0s')"],
+    ),
+    "lead beyond the forecast": (
+        "loop:\n  lead: 6h\n" + HEAD + GOOD,
+        ["2: loop.lead: expected between 1s and 5h; is the unit right? (is '6h')"],
     ),
     "typo in a key": (
         HEAD + one(teir="strict"),
@@ -85,7 +90,27 @@ WRONG = {
     ),
     "name that Kubernetes refuses": (
         HEAD + one(name="_"),
-        ["5: workloads[0].name: must be lower-case letters, digits and '-', as in Kubernetes (is '_')"],
+        ["5: workloads[0].name: must be lower-case letters, digits, '-' and '.', as in Kubernetes (is '_')"],
+    ),
+    "dots in a namespace": (
+        HEAD + one(namespace="a.b"),
+        ["5: workloads[0].namespace: must be lower-case letters, digits and '-', as in Kubernetes (is 'a.b')"],
+    ),
+    "names that differ in dots": (
+        HEAD + one(name="a.b") + one(name="a-b"),
+        ["6: workloads[1].name: default/a-b and default/a.b would name their variants alike"],
+    ),
+    "same series twice": (
+        HEAD + one(match={"model_name": "x"}) + one(name="b", match={"model_name": "x"}),
+        [
+            "6: workloads[1].match: has the same labels as default/chat: both would get the whole demand",
+        ],
+    ),
+    "same series twice, once by default": (
+        HEAD + GOOD + one(name="b", match={"model_name": "chat", "namespace": "default"}),
+        [
+            "6: workloads[1].match: has the same labels as default/chat: both would get the whole demand",
+        ],
     ),
     "yes is true": (
         HEAD + "  - {name: yes, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}\n",
@@ -97,6 +122,10 @@ WRONG = {
     ),
     "two percentiles": (
         HEAD + one(slo={"ttft": {"p95": "1s", "p99": "2s"}}),
+        ["5: workloads[0].slo.ttft: name exactly one percentile, e.g. p95: 500ms"],
+    ),
+    "percentile without a limit": (
+        HEAD + one(slo={"ttft": {"p95": None}}),
         ["5: workloads[0].slo.ttft: name exactly one percentile, e.g. p95: 500ms"],
     ),
     "bounds crossed": (
@@ -128,6 +157,18 @@ WRONG = {
     "path to nothing": (
         "version: v1\nmetrics:\n  source: file\n  path: gone.csv\nworkloads:\n" + GOOD,
         ["4: metrics.path: no such file (is 'gone.csv')"],
+    ),
+    "path too long": (
+        f"version: v1\nmetrics:\n  source: file\n  path: {'x' * 256}\nworkloads:\n" + GOOD,
+        [f"4: metrics.path: cannot be read (File name too long) (is '{'x' * 256}')"],
+    ),
+    "column taken for a label": (
+        RECORDED + "workloads:\n" + one(match={"model_name": "chat", "value": "1"}),
+        ["4: workloads[0].match.value: is a column of every recorded file, not a label"],
+    ),
+    "the past acted on": (
+        RECORDED + "acting: true\ncluster: {kind: kubernetes}\nworkloads:\n" + GOOD,
+        ["3: acting: a recorded file cannot be acted on in a cluster: its time stands at its newest row"],
     ),
     "engines without a world": (
         "version: v1\nmetrics: {source: embedded}\nworkloads:\n" + GOOD,
@@ -201,6 +242,7 @@ UNREADABLE = {
         ":1: not valid YAML: could not determine a constructor for the tag '!code'; mend the syntax",
     ),
     "NUL": (b"a\0b", ": not valid YAML: special characters are not allowed; mend the syntax"),
+    "nested deeply": (b"a: " + 5000 * b"[", ": is nested too deeply; mend the syntax"),
     "not text": (b"\xff\xfe", ": is not UTF-8 text; name a readable YAML file"),
 }
 
@@ -286,6 +328,18 @@ def test_every_key_of_a_workload_arrives(write):
         workload.scheduler,
     )
     assert {workload.key: {"model_name": "x"}} == matches_of(settings)
+
+
+def test_a_percentile_without_a_limit_beside_the_one_that_is_meant_is_not_there(write):
+    (workload,) = workloads_of(load(write(HEAD + one(slo={"ttft": {"p95": "1s", "p99": None}}))))
+
+    assert Slo(LatencyTarget(0.95, 1.0)) == workload.slo
+
+
+def test_the_name_of_a_deployment_may_have_dots(write):
+    (workload,) = workloads_of(load(write(HEAD + one(name="qwen2.5-7b"))))
+
+    assert WorkloadKey("default", "qwen2.5-7b") == workload.key
 
 
 def test_series_are_matched_by_namespace_and_model_name_unless_told_otherwise(write):
