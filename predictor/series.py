@@ -42,8 +42,11 @@ class Series:
 
         A counter is kept as its growth since the first reading: where it falls its process started anew,
         and all that it shows has happened since. NaN is no reading of a counter; for a gauge it is one, of
-        something unknown.
+        something unknown. So is what no engine can mean: all that is read here counts or sums, so that
+        infinity and what is below zero tell of a broken exporter, and nothing of demand.
         """
+        if not 0.0 <= value < math.inf:
+            value = math.nan
         if self._times and t_s <= self._times[-1]:
             raise ValueError(f"reading at {t_s} s after one at {self._times[-1]} s")
         if self.is_counter:
@@ -62,6 +65,7 @@ class Series:
         """Add many readings at once, the same as `append` one by one; times must rise."""
         t = np.asarray(times, dtype=np.float64)
         v = np.asarray(values, dtype=np.float64)
+        v = np.where((v >= 0.0) & (v < math.inf), v, math.nan)
         if np.any(np.diff(t) <= 0) or (self._times and t.size and t[0] <= self._times[-1]):
             raise ValueError("times of readings do not rise")
         if self.is_counter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,9 @@ from predictor.ports import Floats
 REQUIRED = ("timestamp", "series", "pod", "namespace", "value")
 """Columns that every file has; any other is a label."""
 
+CLOCKS_DIFFER_S = 86400.0
+"""Readings further in the future than clocks and time zones differ have another unit than seconds."""
+
 
 def read_table(path: Path) -> pd.DataFrame:
     """Return the rows: `timestamp` in s and `value` as floats, every other column as a category of strings.
@@ -20,7 +24,8 @@ def read_table(path: Path) -> pd.DataFrame:
     A timestamp without a zone is UTC. An empty value or NaN is a scrape that knew nothing.
 
     Raises:
-        InputError: Not readable, not a CSV, a required column, a timestamp or a value missing or malformed.
+        InputError: Not readable, not a CSV, a required column, a timestamp or a value missing or malformed,
+            or a timestamp in the future.
     """
     table = _read(path)
     missing = [column for column in REQUIRED if column not in table.columns]
@@ -63,11 +68,18 @@ def _seconds(column: pd.Series, path: Path) -> Floats:
     numbers = pd.to_numeric(texts.to_series(), errors="coerce").to_numpy(dtype=np.float64)
     if np.isnan(numbers).any():
         stamps = pd.to_datetime(texts, utc=True, format="ISO8601", errors="coerce")
-        parsed = np.where(stamps.isna(), np.nan, stamps.as_unit("ns").asi8 / 1e9)
+        parsed = np.where(stamps.isna(), np.nan, stamps.as_unit("us").asi8 / 1e6)
         numbers = np.where(np.isnan(numbers), parsed, numbers)
     seconds: Floats = np.append(numbers, np.nan)[column.cat.codes.to_numpy()]  # code -1: not there
     if not np.isfinite(seconds).all():
         _refuse(column, int(np.argmin(np.isfinite(seconds))), path, "ISO 8601 or seconds since the epoch")
+    latest = int(np.argmax(seconds))
+    if seconds[latest] > time.time() + CLOCKS_DIFFER_S:  # noqa: TID251 -- a file is read beside the clock
+        raise InputError(
+            f"timestamp {str(column.iloc[latest])!r} in line {latest + 2} is in the future",
+            where=str(path),
+            fix="write seconds since the epoch, not milliseconds, or ISO 8601",
+        )
     return seconds
 
 

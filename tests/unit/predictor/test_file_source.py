@@ -73,7 +73,7 @@ def test_of_two_readings_at_one_time_the_later_row_counts(write):
     assert Value(8) == source.now([Signal.WAITING], [LLAMA], 60)[LLAMA].pods["llama-0"][Signal.WAITING]
 
 
-@pytest.mark.parametrize("unknown", ["", "NaN", "nan"])
+@pytest.mark.parametrize("unknown", ["", "NaN", "nan", "inf", "-inf", "-5"])
 def test_an_unknown_value_is_no_reading(write, unknown):
     text = GOOD.replace("60,vllm:request_success_total,llama-0,prod,5,", f"60,{DONE},llama-0,prod,{unknown},")
     assert unknown == "" or unknown in text
@@ -122,6 +122,15 @@ WRONG = {
         "timestamp 'yesterday' in line 6 cannot be read; write it as ISO 8601 or seconds since the epoch",
     ),
     "a time that is missing": (GOOD.replace("\n60,", "\n,", 1), "timestamp '' in line 4 cannot be read"),
+    "milliseconds": (
+        GOOD.replace("\n120,", "\n1764440000000,", 1),
+        "timestamp '1764440000000' in line 6 is in the future; "
+        "write seconds since the epoch, not milliseconds, or ISO 8601",
+    ),
+    "a year to come": (
+        GOOD.replace("\n120,", "\n3000-01-01T00:00:00Z,", 1),
+        "timestamp '3000-01-01T00:00:00Z' in line 6 is in the future",
+    ),
     "a value that is none": (
         GOOD.replace("prod,10,", "prod,ten,"),
         "value 'ten' in line 6 cannot be read; write it as a number or NaN",

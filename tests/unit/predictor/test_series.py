@@ -50,6 +50,10 @@ COUNTERS = {
         [(0, 100), (30, NAN), (60, 150), (120, NAN)],
         [50, NAN],
     ),
+    "nor is what no engine can count": (
+        [(0, 100), (20, math.inf), (30, -math.inf), (40, -5), (60, 150), (120, math.inf)],
+        [50, NAN],
+    ),
     "a missed scrape leaves its bucket unknown and is not counted as a burst in the next": (
         [(0, 0), (120, 500)],
         [NAN, NAN],
@@ -95,6 +99,7 @@ GAUGES = {
     "the last reading inside a bucket stands for it": ([(30, 3), (60, 4), (61, 9), (100, 5)], [4, 5]),
     "nothing is carried into a bucket without a reading": ([(10, 3)], [3, NAN]),
     "a last reading of NaN is unknown": ([(10, 3), (50, NAN), (90, 1)], [NAN, 1]),
+    "what no engine can mean is unknown": ([(10, 3), (60, math.inf), (90, 3), (120, -1)], [NAN, NAN]),
     "zero is a value": ([(60, 0), (120, 0)], [0, 0]),
     "nothing read, nothing known": ([], [NAN, NAN]),
 }
@@ -102,7 +107,10 @@ GAUGES = {
 
 @pytest.mark.parametrize(("readings", "expected"), GAUGES.values(), ids=GAUGES)
 def test_last_reading_of_a_gauge_by_bucket(readings, expected):
+    at_once = Series(is_counter=False)
+    at_once.extend([t for t, _ in readings], [v for _, v in readings])
     np.testing.assert_array_equal(expected, gauge(*readings).buckets(0, 120))
+    np.testing.assert_array_equal(expected, at_once.buckets(0, 120))
 
 
 LAST = {
@@ -111,6 +119,7 @@ LAST = {
     "an old one until it is stale": ([(0, 1)], STALE_S, Value(1)),
     "a stale one is unknown": ([(0, 1)], STALE_S + 1, Unknown(Reason.STALE)),
     "NaN is unknown": ([(0, 1), (50, NAN)], 60, Unknown(Reason.NOT_A_NUMBER)),
+    "infinity is unknown": ([(0, 1), (50, math.inf)], 60, Unknown(Reason.NOT_A_NUMBER)),
     "before the first there is none": ([(70, 2)], 60, Unknown(Reason.ABSENT)),
 }
 
