@@ -53,7 +53,7 @@ controlplane: ## the Kubernetes binaries that test-cluster runs, from source wit
 
 .PHONY: test-cluster
 test-cluster: .venv/.dev controlplane ## tests on a real control plane; ALL_MINORS=1 takes every minor
-	$(BIN)/python -m pytest tests/cluster -n 2 --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests/cluster -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 .PHONY: demo-cluster
 demo-cluster: .venv/.dev controlplane ## the service on a real control plane and Prometheus, to look at with kubectl; Ctrl-C ends it

@@ -35,18 +35,12 @@ CLASSES = {
 def pytest_collection_modifyitems(items):
     """Give each test the time that a control plane may need to start, and let the longest of them begin.
 
-    Of two processes (`pytest -n 2 --dist loadgroup`) one waits for it, the other runs minor after minor.
+    Of two processes (`pytest -n 2 --dist loadfile`) one then waits for it, and the other runs the rest.
     """
-    ours = [item for item in items if HERE in item.path.parents]
-    for item in ours:
-        item.add_marker(pytest.mark.timeout(300))
-        item.add_marker(pytest.mark.xdist_group(LONGEST if item.path.name == LONGEST else _minor(item)))
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.timeout(300))
     items.sort(key=lambda item: item.path.name != LONGEST)
-
-
-def _minor(item):
-    """Return the minor that a test runs on, nothing for one without a control plane."""
-    return item.callspec.params.get("plane", "") if hasattr(item, "callspec") else ""
 
 
 @pytest.fixture(scope="session", params=MINORS, ids=lambda minor: f"v{minor}")
