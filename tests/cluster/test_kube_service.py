@@ -25,7 +25,7 @@ LEASE = LEASES.path("foreslice", "foreslice")
 ROLES = ("foreslice-observe-workloads", "foreslice-act")
 SETTINGS = """
 version: v1
-metrics: {source: file, path: rows.csv}
+metrics: {source: %s}
 cluster: {kind: kubernetes, kubeconfig: kubeconfig}
 acting: %s
 loop: {tick: 1s}
@@ -69,9 +69,13 @@ def folder(plane, shop, tmp_path):
         shop.server.request("DELETE", LEASES.path("foreslice"))
 
 
-def settings(folder, acting):
+RECORDED = "file, path: rows.csv"
+NOBODY = 'prometheus, url: "http://127.0.0.1:9"'
+
+
+def settings(folder, acting, source=RECORDED):
     path = folder / "foreslice.yaml"
-    path.write_text(SETTINGS % acting)
+    path.write_text(SETTINGS % (source, acting))
     return path
 
 
@@ -140,7 +144,7 @@ def test_a_kubeconfig_that_is_not_there_is_one_line_and_code_2(folder):
 
 
 def test_sigterm_hands_the_lead_over_within_two_seconds(shop, folder):
-    path = settings(folder, "true")
+    path = settings(folder, "true", NOBODY)
     with service(path) as first:
         until(lambda: holder(shop))
         leader = holder(shop)
