@@ -93,8 +93,8 @@ WRONG = {
         ["5: workloads[0].name: must be lower-case letters, digits, '-' and '.', as in Kubernetes (is '_')"],
     ),
     "dots in a namespace": (
-        HEAD + one(namespace="a.b"),
-        ["5: workloads[0].namespace: must be lower-case letters, digits and '-', as in Kubernetes (is 'a.b')"],
+        HEAD + one(namespace="."),
+        ["5: workloads[0].namespace: must be lower-case letters, digits and '-', as in Kubernetes (is '.')"],
     ),
     "names that differ in dots": (
         HEAD + one(name="a.b") + one(name="a-b"),

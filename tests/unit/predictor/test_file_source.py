@@ -124,8 +124,7 @@ WRONG = {
     "a time that is missing": (GOOD.replace("\n60,", "\n,", 1), "timestamp '' in line 4 cannot be read"),
     "milliseconds": (
         GOOD.replace("\n120,", "\n1764440000000,", 1),
-        "timestamp '1764440000000' in line 6 is in the future; "
-        "write seconds since the epoch, not milliseconds, or ISO 8601",
+        "line 6 is in the future; write seconds since the epoch, not milliseconds, or ISO 8601",
     ),
     "a year to come": (
         GOOD.replace("\n120,", "\n3000-01-01T00:00:00Z,", 1),
