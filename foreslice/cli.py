@@ -1,9 +1,10 @@
 """The command line: ``foreslice``.
 
 Exit codes: 0 done; 1 a bug in foreslice; 2 what was given cannot be used; 3 a source did not
-answer; 130 stopped by the keyboard.
+answer; 130 stopped by the keyboard; 141 nobody reads what it prints.
 """
 
+import errno
 import sys
 from enum import StrEnum
 from importlib.metadata import version
@@ -13,8 +14,9 @@ from typing import Annotated
 import typer
 
 from fleet.errors import InputError, UnavailableError
+from foreslice import output as standard_output
 
-EXIT_BUG, EXIT_INPUT, EXIT_UNAVAILABLE, EXIT_STOPPED = 1, 2, 3, 130
+EXIT_BUG, EXIT_INPUT, EXIT_UNAVAILABLE, EXIT_STOPPED, EXIT_UNREAD = 1, 2, 3, 130, 141
 
 app = typer.Typer(
     name="foreslice", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
@@ -106,7 +108,9 @@ def schema() -> None:
 def main() -> None:
     """Run the command that the arguments name; every error is one clear line and an exit code."""
     try:
-        app()
+        _run_app()
+    except BrokenPipeError:  # as in `foreslice config schema | head -1`: no trouble, so nothing to say
+        _leave("", EXIT_UNREAD)
     except InputError as error:
         _leave(str(error), EXIT_INPUT)
     except UnavailableError as error:
@@ -114,7 +118,31 @@ def main() -> None:
     except KeyboardInterrupt:
         _leave("stopped", EXIT_STOPPED)
     except Exception as error:  # noqa: BLE001 -- the last edge: a user never meets a traceback
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            _leave(f"output cannot be written ({error.strerror}); make room for it", EXIT_INPUT)
         _leave(f"bug in foreslice: {_where(error)}: {type(error).__name__}: {error}", EXIT_BUG)
+
+
+def _run_app() -> None:
+    """Run the command, and bring out all that it printed; typer's own end for a broken pipe is undone."""
+    try:
+        app()
+    except SystemExit as left:
+        if isinstance(left.__context__, BrokenPipeError):
+            raise left.__context__ from None
+        raise
+    finally:
+        if sys.stdout is not None:  # as it is where it was closed before we were started
+            _flush()
+
+
+def _flush() -> None:
+    """Bring out what was printed; what nobody takes is let go."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        standard_output.let_go()
+        raise
 
 
 def _where(error: Exception) -> str:
