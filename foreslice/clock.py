@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+BUCKET_LAG_S = 20
+"""A minute's last scrape comes up to one scrape interval after it ends; forecasts wait for it."""
+
 
 class Clock(Protocol):
     """Says what time it is; virtual in a replay, the newest row under a recorded file."""

@@ -21,6 +21,7 @@ from fleet.boards import H100_80GB
 from fleet.change import Verb
 from fleet.cluster import Gpu
 from fleet.workload import Mode, Workload, WorkloadKey
+from foreslice.clock import BUCKET_LAG_S
 from foreslice.compose import Surroundings, make_loop
 from foreslice.tick import Loop, Tick
 from predictor.forecasters.hold import Hold
@@ -31,9 +32,6 @@ from simulator.rivals import OraclePeaks
 from simulator.tenants import shipped_tenants
 from simulator.traffic import DAY_S, MINUTE_S
 from simulator.world import World, WorldSpec
-
-BUCKET_LAG_S = 20
-"""Forecasts wait this long for a minute's last scrape."""
 
 DRAWN_WINDOW_S = 300
 """Window whose forecast peaks are kept for pictures."""

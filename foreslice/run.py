@@ -7,11 +7,11 @@ import logging
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 from types import FrameType
 
 import structlog
@@ -19,19 +19,15 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
-from actuator.outcome import StepResult
 from fleet.errors import InputError, UnavailableError
-from foreslice import show
-from foreslice.clock import WallClock
+from foreslice import output, show
+from foreslice.clock import BUCKET_LAG_S, WallClock
 from foreslice.compose import Surroundings, have_same_surroundings, loop_of, surroundings_of
 from foreslice.http import StatusServer
 from foreslice.settings.load import load, workloads_of
 from foreslice.settings.schema import Settings
 from foreslice.telemetry import Telemetry
 from foreslice.tick import Loop, Tick
-
-BUCKET_LAG_S = 20
-"""A minute's last scrape comes up to one scrape interval after it ends; forecasts wait for it."""
 
 MISSED_TICKS = 3
 """So many ticks without an end, and the process says that it is not alive."""
@@ -50,6 +46,10 @@ class _Setup:
             self.loop.forecast()
             self.loop.plan()
 
+    def require_forecast(self) -> None:
+        if self.loop.forecast_trouble:
+            raise UnavailableError(self.loop.forecast_trouble)
+
     def plan(self) -> None:
         with self.surroundings.alone:
             self.loop.plan()
@@ -63,14 +63,23 @@ class _Setup:
 
 
 def _setup(path: Path, before: _Setup | None = None) -> _Setup:
-    """Return what a settings file describes, its first forecast made; `InputError` if it cannot be used."""
+    """Return what a settings file describes, its first forecast tried; `InputError` if it cannot be used.
+
+    What is to replace a running setup, `before`, needs that forecast: without it nothing could be decided.
+    `UnavailableError` says why there is none. Only an order to stop acting is taken up all the same.
+    """
     settings = load(path)
-    if before is not None and have_same_surroundings(settings, before.settings):
-        surroundings = before.surroundings
-    else:
-        surroundings = surroundings_of(settings, path.parent)
-    setup = _Setup(settings, surroundings, loop_of(settings, surroundings))
-    setup.forecast()
+    with ExitStack() as undo:
+        if before is not None and have_same_surroundings(settings, before.settings):
+            surroundings = before.surroundings
+        else:
+            surroundings = surroundings_of(settings, path.parent)
+            undo.callback(surroundings.close)
+        setup = _Setup(settings, surroundings, loop_of(settings, surroundings))
+        setup.forecast()
+        if before is not None and (settings.acting or not before.settings.acting):
+            setup.require_forecast()
+        undo.pop_all()
     return setup
 
 
@@ -83,8 +92,7 @@ def run_once(path: Path, *, as_json: bool) -> None:
     """
     setup = _setup(path)
     try:
-        if setup.loop.forecast_trouble:
-            raise UnavailableError(setup.loop.forecast_trouble)
+        setup.require_forecast()
         tick = setup.tick(nullcontext())
     finally:
         setup.surroundings.close()
@@ -125,8 +133,10 @@ class Process:
         self._log = structlog.get_logger()
         self._wall = WallClock()
         self._telemetry = Telemetry()
-        self._read_text = _text(path)
+        # What the file said when it was last taken up or refused, `None` = it is to be tried again.
+        self._judged: str | None = _text(path)
         self._setup = _setup(path)
+        self._in_use = Lock()
         self._settings_trouble = ""
         self._told: list[tuple[str, dict[str, str | int]]] = []
         self._last_tick_s: float | None = None
@@ -144,6 +154,7 @@ class Process:
         self._log.info("started", port=self._server.port, workloads=len(self._setup.settings.workloads))
         self._tick()
         self._every("tick", self._tick, IntervalTrigger(seconds=loop.tick))
+        self._every("settings", self._reload, IntervalTrigger(seconds=loop.tick))
         self._every("plan", self._plan, IntervalTrigger(seconds=loop.plan))
         at_bucket = CronTrigger(second=BUCKET_LAG_S, timezone=UTC)
         self._every("forecast", self._forecast, at_bucket)
@@ -177,53 +188,77 @@ class Process:
         self._setup.plan()
 
     def _tick(self) -> None:
-        self._reload()
-        tick = self._setup.tick(self._telemetry.tick_seconds.time())
+        with self._in_use:
+            setup = self._setup
+            tick = setup.tick(self._telemetry.tick_seconds.time())
         if self._settings_trouble:
             tick = replace(tick, conditions=(self._settings_trouble, *tick.conditions))
         self._telemetry.settings_usable.set(not self._settings_trouble)
         self._telemetry.observe(tick)
-        self._say(tick)
+        self._say(tick, setup.settings)
         self._last_tick_s = self._wall.now_s()
 
     def _reload(self) -> None:
-        """Take up changed settings; keep the last good ones if the new cannot be used."""
+        """Take up changed settings; keep the last good ones if the new cannot be used.
+
+        A job of its own: ticks go on while what the new settings describe is read and forecast.
+        """
         text = _text(self._path)
-        if text == self._read_text:
+        if text == self._judged:
             return
-        self._read_text = text
-        before = self._setup
+        before, self._judged = self._setup, None
         try:
-            self._setup = _setup(self._path, before)
-        except (InputError, UnavailableError) as error:
-            reason = "; ".join(str(error).splitlines())
-            self._settings_trouble = f"settings cannot be used, the last good ones go on: {reason}"
+            setup = _setup(self._path, before)
+        except InputError as error:
+            self._judged = text
+            self._keep_because(str(error))
             return
-        self._settings_trouble = ""
-        if self._setup.surroundings is not before.surroundings:
-            before.surroundings.close()
-        settings = self._setup.settings
+        except UnavailableError as error:
+            self._keep_because(str(error))
+            return
+        except Exception as error:
+            self._keep_because(f"{type(error).__name__}: {error}")
+            raise
+        self._judged, self._settings_trouble = text, ""
+        with self._in_use:
+            self._setup = setup
+            if setup.surroundings is not before.surroundings:
+                before.surroundings.close()
+        settings = setup.settings
         if settings.loop != before.settings.loop and self._scheduler.running:
             self._scheduler.reschedule_job("tick", trigger=IntervalTrigger(seconds=settings.loop.tick))
+            self._scheduler.reschedule_job("settings", trigger=IntervalTrigger(seconds=settings.loop.tick))
             self._scheduler.reschedule_job("plan", trigger=IntervalTrigger(seconds=settings.loop.plan))
         if settings.http != before.settings.http:
             self._log.warning("http.address and http.port are taken up at the next start")
         self._log.info("settings taken up", workloads=len(settings.workloads))
 
-    def _say(self, tick: Tick) -> None:
+    def _keep_because(self, reason: str) -> None:
+        line = "; ".join(reason.splitlines())
+        self._settings_trouble = f"settings cannot be used, the last good ones go on: {line}"
+
+    def _say(self, tick: Tick, settings: Settings) -> None:
         """Print the tick where that is asked for, and log what was not so in the tick before."""
         if self._as_json:
-            line = json.dumps(show.as_json(tick, workloads_of(self._setup.settings)))
-            print(line, flush=True)  # noqa: T201 -- the command's output
+            self._print(json.dumps(show.as_json(tick, workloads_of(settings))))
         lines: list[tuple[str, dict[str, str | int]]] = [
             ("held", {"reason": condition}) for condition in tick.conditions
         ]
-        lines += [("step", _described(result)) for result in tick.results]
+        lines += [("step", show.step_as_json(result)) for result in tick.results]
         for event, about in lines:
             if (event, about) not in self._told:
                 tell = self._log.warning if event == "held" else self._log.info
                 tell(event, **about)
         self._told = lines
+
+    def _print(self, line: str) -> None:
+        """Print a line; the loop outlives those who read it."""
+        try:
+            print(line, flush=True)  # noqa: T201 -- the command's output
+        except OSError as error:
+            self._as_json = False
+            output.let_go()
+            self._log.warning("ticks are not printed any more", reason=error.strerror)
 
     def _is_alive(self) -> bool:
         if self._last_tick_s is None:
@@ -233,17 +268,6 @@ class Process:
 
     def _is_ready(self) -> bool:
         return self._last_tick_s is not None
-
-
-def _described(result: StepResult) -> dict[str, str | int]:
-    return {
-        "workload": str(result.target),
-        "verb": result.step.verb,
-        "variant": result.step.variant,
-        "replicas": result.step.replicas,
-        "outcome": result.outcome,
-        "reason": result.reason,
-    }
 
 
 def _text(path: Path) -> str:

@@ -9,6 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from actuator.outcome import StepResult
 from allocator.decide import Decision
 from fleet.workload import Workload
 from foreslice.tick import Tick
@@ -34,17 +35,19 @@ def as_json(tick: Tick, workloads: Sequence[Workload]) -> dict[str, Any]:
             }
             for workload in workloads
         ],
-        "steps": [
-            {
-                "workload": str(result.target),
-                "verb": result.step.verb,
-                "variant": result.step.variant,
-                "replicas": result.step.replicas,
-                "outcome": result.outcome,
-                "reason": result.reason,
-            }
-            for result in tick.results
-        ],
+        "steps": [step_as_json(result) for result in tick.results],
+    }
+
+
+def step_as_json(result: StepResult) -> dict[str, str | int]:
+    """Return one step and what became of it."""
+    return {
+        "workload": str(result.target),
+        "verb": result.step.verb,
+        "variant": result.step.variant,
+        "replicas": result.step.replicas,
+        "outcome": result.outcome,
+        "reason": result.reason,
     }
 
 

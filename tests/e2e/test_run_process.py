@@ -4,10 +4,14 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
@@ -163,6 +167,83 @@ def test_broken_settings_keep_the_last_good_ones_and_mended_ones_are_taken_up(st
     assert ("foreslice_need_replicas", "talk") in metrics
     assert ("foreslice_need_replicas", "chat") not in metrics
     assert 0 == service.stop()[0]
+
+
+class NoSeries(BaseHTTPRequestHandler):
+    """Answers every query of a Prometheus: there is no such series."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": []}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def answering(port):
+    with ThreadingHTTPServer(("127.0.0.1", port), NoSeries) as server:
+        Thread(target=server.serve_forever).start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+
+
+def reading_from(port):
+    """The same workload's demand from a Prometheus."""
+    elsewhere = f"{{source: prometheus, url: 'http://127.0.0.1:{port}'}}"
+    return FILE.replace("{source: file, path: metrics.csv}", elsewhere)
+
+
+@pytest.fixture
+def moved(start, tmp_path, free_port):
+    """A service on a recording, told to read from a Prometheus that is down."""
+    shutil.copy(RECORDING, tmp_path / "metrics.csv")
+    service = start(FILE).ready()
+    service.settings.write_text(reading_from(free_port), encoding="utf-8")
+    service.wait_for(lambda: service.metrics()["foreslice_settings_usable", None] == 0)
+    return service
+
+
+@pytest.fixture
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def test_settings_whose_source_is_down_wait_until_it_answers(moved, free_port):
+    why = "settings cannot be used, the last good ones go on: forecasts are not renewed: "
+
+    assert moved.event("held")["reason"].startswith(why)
+    assert moved.metrics()["foreslice_forecast_peak_replicas", "chat"] > 0
+    with answering(free_port):
+        moved.event("settings taken up")
+        moved.wait_for(lambda: moved.metrics()["foreslice_settings_usable", None] == 1)
+        assert 0 == moved.stop()[0]
+
+
+def test_settings_that_are_put_back_as_they_were_can_be_used(moved):
+    moved.settings.write_text(FILE, encoding="utf-8")
+
+    moved.event("settings taken up")
+    moved.wait_for(lambda: moved.metrics()["foreslice_settings_usable", None] == 1)
+
+
+def test_an_order_to_stop_acting_waits_for_no_forecast(start, tmp_path, free_port):
+    shutil.copy(RECORDING, tmp_path / "metrics.csv")
+    service = start(FILE + "acting: true\ncluster: {kind: embedded, nodes: 1}\n").ready()
+    service.settings.write_text(reading_from(free_port), encoding="utf-8")
+
+    service.event("settings taken up")
+    service.wait_for(lambda: any(e.get("reason", "").startswith("forecasts are not") for e in service.log()))
+    assert 1 == service.metrics()["foreslice_settings_usable", None]
 
 
 def test_a_metrics_file_that_vanishes_leaves_what_was_known(start, tmp_path):
