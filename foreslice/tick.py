@@ -199,7 +199,10 @@ class Loop:
         conditions += [
             f"{key}: demand now is unknown"
             for key, need in needs.items()
-            if need.reactive is None and key in readings and not outlooks[key].is_blind
+            if need.reactive is None
+            and key in readings
+            and not outlooks[key].is_blind
+            and (fleet is None or fleet.standing(key) is not None)
         ]
         return needs
 
