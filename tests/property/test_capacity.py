@@ -88,10 +88,10 @@ def test_longer_prompts_never_carry_more(law, room, mix, slo, factor):
     assert rate(law, room, longer, slo) <= rate(law, room, mix, slo) * NOISE
 
 
-@given(laws, rooms, mixes, slos, factors)
-def test_longer_outputs_never_carry_more_once_prompts_are_paid_for(law, room, mix, slo, factor):
-    """Only the ITL target can gain: with a longer output each iteration holds less prefill."""
-    longer, patient = Mix(mix.prompt_tokens, mix.output_tokens * factor), Slo(ttft=slo.ttft)
+@given(laws, rooms, mixes, factors)
+def test_longer_outputs_never_carry_more_where_nobody_is_in_a_hurry(law, room, mix, factor):
+    """Latency targets can gain a little: with a longer output each iteration holds less prefill."""
+    longer, patient = Mix(mix.prompt_tokens, mix.output_tokens * factor), Slo()
 
     assert rate(law, room, longer, patient) <= rate(law, room, mix, patient) * NOISE
 
