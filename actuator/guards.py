@@ -24,22 +24,17 @@ class Halt:
     moves: tuple[str, ...] = ()
 
 
-def halt(
-    *, view_age_s: float | None, metrics_age_s: float | None, is_leader: bool = True, is_paused: bool = False
-) -> Halt:
+def halt(*, is_leader: bool, view_age_s: float | None, metrics_age_s: float | None) -> Halt:
     """Return what must stop now, and why.
 
     Args:
         is_leader: Whether this process holds the lease.
-        is_paused: Whether a person has paused foreslice.
         view_age_s: Seconds since the cluster view was last confirmed, `None` = never since start.
-        metrics_age_s: Seconds since the newest reading of the metrics source, `None` = none since start.
+        metrics_age_s: Seconds since the metrics source last answered, `None` = never since start.
     """
     everything = []
     if not is_leader:
         everything.append("another process leads")
-    if is_paused:
-        everything.append("paused")
     if view_age_s is None:
         everything.append("the cluster has not been seen since the start")
     return Halt(tuple(everything), (*_stale_view(view_age_s), *_stale_metrics(metrics_age_s)))

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fleet.cluster import Gpu
-from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 from simulator.fluid import Floats
 from simulator.journal import Holding, Journal, Serving
@@ -91,18 +90,6 @@ def layouts(
         slices = np.array(sorted(holding.device.memory_slices), dtype=np.intp)
         holders[during, places[holding.device.gpu], slices] = 1 + workloads.index(holding.workload)
     return holders
-
-
-def ready_configurations(
-    journal: Journal, workload: WorkloadKey, start_s: int, end_s: int
-) -> list[Configuration]:
-    """Return what a workload is served by at the start of each minute of [start_s, end_s)."""
-    minutes = np.arange(start_s, end_s, MINUTE_S, dtype=np.int64)
-    counts: defaultdict[Shape, Floats] = defaultdict(lambda: np.zeros(len(minutes)))
-    for serving in journal.servings:
-        if serving.workload == workload:
-            counts[serving.shape] += _lasts(serving, minutes)
-    return [Configuration({shape: int(n[at]) for shape, n in counts.items()}) for at in range(len(minutes))]
 
 
 def _lasts(span: Holding | Serving, minutes: NDArray[np.int64]) -> NDArray[np.bool_]:

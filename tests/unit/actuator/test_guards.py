@@ -5,8 +5,8 @@ import pytest
 from actuator.guards import STALE_METRICS_S, STALE_VIEW_S, Halt, halt
 
 
-def asked(*, is_leader=True, is_paused=False, view_age_s=0.0, metrics_age_s=0.0):
-    return halt(is_leader=is_leader, is_paused=is_paused, view_age_s=view_age_s, metrics_age_s=metrics_age_s)
+def asked(*, is_leader=True, view_age_s=0.0, metrics_age_s=0.0):
+    return halt(is_leader=is_leader, view_age_s=view_age_s, metrics_age_s=metrics_age_s)
 
 
 def test_nothing_stops_while_all_is_well():
@@ -17,7 +17,6 @@ def test_nothing_stops_while_all_is_well():
     ("reason", "given"),
     [
         ("another process leads", {"is_leader": False}),
-        ("paused", {"is_paused": True}),
         ("the cluster has not been seen since the start", {"view_age_s": None}),
     ],
 )
@@ -42,7 +41,7 @@ def test_as_old_as_allowed_is_not_too_old():
 
 
 def test_every_reason_is_named():
-    stopped = asked(is_leader=False, is_paused=True, view_age_s=100.0, metrics_age_s=None)
+    stopped = asked(is_leader=False, view_age_s=100.0, metrics_age_s=None)
 
-    assert ("another process leads", "paused") == stopped.everything
+    assert ("another process leads",) == stopped.everything
     assert 2 == len(stopped.moves)

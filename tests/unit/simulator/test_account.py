@@ -7,9 +7,9 @@ from fleet.boards import H100_80GB
 from fleet.cluster import Gpu
 from fleet.devices import Device
 from fleet.shape import Shape
-from simulator.account import layouts, ready_configurations, summary
+from simulator.account import layouts, summary
 from simulator.counts import Tally
-from simulator.journal import Holding, Journal, Scaling, Serving, Start
+from simulator.journal import Holding, Journal, Scaling, Start
 from tests.builders.engines import WHOLE, workload
 
 A, B = workload("a").key, workload("b").key
@@ -119,13 +119,3 @@ def test_layouts_say_who_holds_which_memory_slice(journal):
         [[1, 1, 1, 1, 2, 2, 0, 0], [0] * 8],
         [[0, 0, 0, 0, 2, 2, 0, 0], [0] * 8],
     ] == layouts(journal, cards, [A, B], 0, 240).tolist()
-
-
-def test_ready_configurations_are_those_of_the_minute(journal):
-    for pod, shape, from_s, until_s in (("p", WHOLE, 0, 120), ("q", THIRD, 60, 170), ("r", THIRD, 61, 1000)):
-        journal.servings.begin(pod, Serving(pod, A, shape, from_s))
-        journal.servings.end(pod, until_s)
-    journal.servings.begin("s", Serving("s", B, WHOLE, 0))
-    assert [{WHOLE: 1}, {WHOLE: 1, THIRD: 1}, {THIRD: 2}, {THIRD: 1}] == [
-        configuration.counts for configuration in ready_configurations(journal, A, 0, 240)
-    ]
