@@ -17,8 +17,8 @@ from fleet.demand import Mix
 from fleet.shape import Configuration, Shape, shapes_of, slice_of
 from fleet.workload import LatencyTarget, Router, Slo, Workload, WorkloadKey
 
-# The rate is found to 1e-9 of its cap; two caps may differ, and a little more room lets in a little more company,
-# which a target close to a lone request's latency feels: 4e-6 was seen between a whole card and its 7g.
+# The rate is found to 1e-9 of its cap; two caps may differ. A little more room lets in a little more company,
+# which a target close to a lone request's latency feels: 4e-6 was seen, a whole card against its 7g.
 NOISE = 1 + 1e-4
 
 
