@@ -6,7 +6,6 @@ answer; 130 stopped by the keyboard; 141 nobody reads what it prints.
 
 import errno
 import sys
-from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -15,25 +14,22 @@ import typer
 
 from fleet.errors import InputError, UnavailableError
 from foreslice import output as standard_output
-
-EXIT_BUG, EXIT_INPUT, EXIT_UNAVAILABLE, EXIT_STOPPED, EXIT_UNREAD = 1, 2, 3, 130, 141
+from foreslice.commands import loop
+from foreslice.commands.config import config
+from foreslice.commands.options import (
+    EXIT_BUG,
+    EXIT_INPUT,
+    EXIT_STOPPED,
+    EXIT_UNAVAILABLE,
+    EXIT_UNREAD,
+)
 
 app = typer.Typer(
     name="foreslice", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
-config = typer.Typer(no_args_is_help=True, help="Check settings, or print their schema.")
+app.command()(loop.run)
+app.command()(loop.demo)
 app.add_typer(config, name="config")
-
-
-class Output(StrEnum):
-    """Forms of output."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-ConfigFile = Annotated[Path, typer.Option("--config", "-c", help="Settings file.", show_default=False)]
-OutputForm = Annotated[Output, typer.Option("--output", "-o", help="Form of what is printed.")]
 
 
 def _print_version(asked: bool) -> None:
@@ -52,57 +48,6 @@ def _root(
     ] = False,
 ) -> None:
     """Size the GPU slices of an inference fleet ahead of its traffic."""
-
-
-@app.command()
-def run(
-    config_file: ConfigFile,
-    once: Annotated[bool, typer.Option("--once", help="One tick, then print what it saw and leave.")] = False,
-    output: OutputForm = Output.TEXT,
-) -> None:
-    """Turn the loop: observe, forecast, decide and, where settings allow it, act."""
-    from foreslice.run import run_forever, run_once
-
-    if once:
-        run_once(config_file, as_json=output is Output.JSON)
-    else:
-        run_forever(config_file, as_json=output is Output.JSON)
-
-
-@app.command()
-def demo(
-    seed: Annotated[
-        int, typer.Option(help="Another seed is another day: sizes, arrivals, delays.", min=0)
-    ] = 1,
-    out: Annotated[Path, typer.Option(help="Folder for summary.json and report.html.")] = Path("out/demo"),
-    output: OutputForm = Output.TEXT,
-) -> None:
-    """Replay one real day of several tenants on a simulated fleet, against three rivals."""
-    from foreslice.demo import run_demo
-
-    run_demo(seed=seed, out=out, as_json=output is Output.JSON)
-
-
-@config.command()
-def check(
-    path: Annotated[Path, typer.Argument(help="Settings file.", show_default=False)],
-    output: OutputForm = Output.TEXT,
-) -> None:
-    """Say whether a settings file can be used, and if not, what is wrong with it where."""
-    from foreslice.settings.check import report
-
-    lines, is_good = report(path, as_json=output is Output.JSON)
-    typer.echo(lines, err=not is_good and output is Output.TEXT)
-    if not is_good:
-        raise typer.Exit(EXIT_INPUT)
-
-
-@config.command()
-def schema() -> None:
-    """Print the JSON schema of the settings file."""
-    from foreslice.settings.schema import json_schema_text
-
-    typer.echo(json_schema_text(), nl=False)
 
 
 def main() -> None:
