@@ -56,11 +56,13 @@ class SignalBuckets:
         start_s: Start of the first bucket, seconds since the epoch, a multiple of `BUCKET_S`.
         values: By signal: the increase inside the bucket for counters, the last value for gauges, summed
             over pods (a ratio: the fullest pod's); NaN where nothing was read, never an invented zero.
+        partial_s: Spans (from, to) in s of which the source says that it may not have all; NaN there.
     """
 
     workload: WorkloadKey
     start_s: int
     values: Mapping[Signal, Floats]
+    partial_s: tuple[tuple[int, int], ...] = ()
 
     @property
     def end_s(self) -> int:

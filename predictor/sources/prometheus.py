@@ -77,15 +77,21 @@ class PrometheusSource:
         told: dict[WorkloadKey, dict[Signal, list[Floats]]] = {
             workload: {signal: [np.empty(0)] for signal in signals} for workload in workloads
         }
+        partial_s = []
         for from_s, to_s in _chunks(start_s, end_s):
             for signal in signals:
                 stores, is_partial = self._read([signal], workloads, LOOK_BACK_S + to_s - from_s, to_s)
+                if is_partial:
+                    partial_s.append((from_s, to_s))
                 for workload, store in stores.items():
                     buckets = store.buckets([signal], from_s, to_s)[signal]
                     told[workload][signal].append(np.full_like(buckets, np.nan) if is_partial else buckets)
         return {
             workload: SignalBuckets(
-                workload, start_s, {signal: np.concatenate(parts) for signal, parts in by_signal.items()}
+                workload,
+                start_s,
+                {signal: np.concatenate(parts) for signal, parts in by_signal.items()},
+                tuple(dict.fromkeys(partial_s)),
             )
             for workload, by_signal in told.items()
         }

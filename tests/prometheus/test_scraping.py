@@ -174,6 +174,7 @@ def test_an_answer_in_part_is_unknown(server_of, pod):
     for url, is_known in ((replica, True), (server, False)):
         told = PrometheusSource(url, MATCHES).samples([Signal.WAITING], [LLAMA], end_s - 120, end_s)[LLAMA]
         assert is_known == np.isfinite(told.values[Signal.WAITING]).any()
+        assert (() if is_known else ((end_s - 120, end_s),)) == told.partial_s
 
 
 def test_a_workload_that_nobody_scrapes_has_no_pods(server_of):
