@@ -36,7 +36,9 @@ def diff(fleet: Fleet, targets: Iterable[Target], at_s: float) -> tuple[ChangeSe
     """Return a change set for every target that the fleet has, without steps where nothing is to be done.
 
     What is compared is what was asked for (`spec.replicas`), ready or not: an order is given once.
-    Additions come first, in order of shape, a missing variant before its first replica.
+    Additions come first, in order of shape, a missing variant before its first replica. A removal takes no
+    more at once than PodDisruptionBudgets let go now, and one where they let none go, so that it is refused
+    with the reason.
     """
     changes = []
     for target in targets:
@@ -69,9 +71,11 @@ def _up(standing: Standing, shape: Shape, missing: int, reason: str) -> Iterator
 
 
 def _down(standing: Standing, shape: Shape, surplus: int, reason: str) -> Iterator[Step]:
+    spare = min((budget.allowed for budget in standing.budgets), default=surplus)
     # Where a user's own Deployment has come to the shape of a copy, the copy goes first.
     for variant in reversed([v for v in standing.variants if v.shape == shape and v.wanted]):
-        fewer = min(surplus, variant.wanted)
+        idle = variant.wanted - sum(r.is_ready and not r.is_leaving for r in variant.replicas)
+        fewer = min(surplus, variant.wanted, max(idle, 0) + max(spare, 1))
         if fewer:
             yield _scale(Verb.SCALE_DOWN, variant, variant.wanted - fewer, reason)
             surplus -= fewer

@@ -43,22 +43,35 @@ class Terms:
 
 def refusal(standing: Standing, step: Step, terms: Terms) -> str | None:
     """Return why a step may not start, one line; `None` = it may."""
+    if why_not := _not_permitted(standing, step, terms.mode):
+        return why_not
     match step.verb:
         case Verb.CREATE_VARIANT:
-            return None if terms.mode.may_add else f"mode {terms.mode.label} adds nothing"
+            return None
         case Verb.SCALE_UP:
-            return may_add(standing, step, terms)
+            return _may_add(standing, step, terms)
         case Verb.SCALE_DOWN:
-            return may_remove(standing, step, terms)
+            return _may_remove(standing, step, terms)
 
 
-def may_add(standing: Standing, step: Step, terms: Terms) -> str | None:
+def _not_permitted(standing: Standing, step: Step, mode: Mode) -> str | None:
+    """Return why settings, or what an annotation makes of them, do not let a kind of step be done."""
+    allowed = min(mode, standing.permits)
+    if step.verb is Verb.SCALE_DOWN:
+        problem = "" if allowed.may_remove else "removes nothing"
+    else:
+        problem = "" if allowed.may_add else "adds nothing"
+    if not problem:
+        return None
+    by = "annotated " if allowed < mode else ""
+    return f"{by}mode {allowed.label} {problem}"
+
+
+def _may_add(standing: Standing, step: Step, terms: Terms) -> str | None:
     """Return why replicas may not be added, one line; `None` = they may.
 
     Only an addition that lowers what the router can use is judged; any other is safe on any evidence.
     """
-    if not terms.mode.may_add:
-        return f"mode {terms.mode.label} adds nothing"
     variant = _variant(standing, step)
     ready = _ready(variant) if variant is not None else 0
     now = standing.ready
@@ -72,17 +85,17 @@ def may_add(standing: Standing, step: Step, terms: Terms) -> str | None:
     return None
 
 
-def may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
+def _may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
     """Return why replicas may not be removed, one line; `None` = they may.
 
     A removal that gives up nothing, as of small replicas behind a router that spreads equally, may start
     even while capacity is short, and on any evidence.
     """
-    if not terms.mode.may_remove:
-        return f"mode {terms.mode.label} removes nothing"
     variant = _variant(standing, step)
     if variant is None:
         return f"{step.variant} is gone"
+    if problem := _disrupts(standing, variant, step):
+        return problem
     for state, otherwise in _futures(standing, variant, step):
         if state.replicas < terms.minimum:
             return f"{state} would be ready, at least {terms.minimum} replicas must be"
@@ -91,6 +104,21 @@ def may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
         if problem := _worse(state, otherwise, terms):
             return problem
     return None
+
+
+def _disrupts(standing: Standing, variant: Variant, step: Step) -> str | None:
+    """Return what a removal would disrupt that its owner asked to be spared.
+
+    Controllers that scale down look at neither: budgets bind evictions only, marks those who evict. Which
+    pods go is not ours to say, so one that is marked keeps all of its Deployment.
+    """
+    if spared := next((replica for replica in variant.replicas if replica.spared_by), None):
+        return f"pod {spared.pod} is not to be disrupted ({spared.spared_by})"
+    lost = _lost(variant, step)
+    short = next((budget for budget in standing.budgets if lost > budget.allowed), None)
+    if short is None:
+        return None
+    return f"PodDisruptionBudget {short.name} lets {short.allowed} ready replicas go, {lost} would"
 
 
 def _worse(state: Configuration, otherwise: Configuration, terms: Terms) -> str | None:
@@ -113,10 +141,8 @@ def _futures(
     such have no device yet. Of the others it may take any: it does not know of our evidence, so the worst
     case is that it takes ready ones.
     """
-    now, ready = standing.ready, _ready(variant)
+    now, ready, lost = standing.ready, _ready(variant), _lost(variant, step)
     live = [replica for replica in variant.replicas if not replica.is_leaving]
-    placed = sum(replica.device is not None for replica in live)
-    lost = min(max(placed - step.replicas, 0), ready)
     if len(live) - step.replicas > lost:
         yield now.plus(step.shape, -lost), now.plus(step.shape, 1)
     coming = {v.shape for v in standing.variants if v is not variant and v.wanted > _ready(v)}
@@ -127,6 +153,12 @@ def _futures(
         yield left, now
         for shape in sorted(coming):
             yield left.plus(shape, 1), now.plus(shape, 1)
+
+
+def _lost(variant: Variant, step: Step) -> int:
+    """Return how many ready replicas a removal may take at worst."""
+    placed = sum(not replica.is_leaving and replica.device is not None for replica in variant.replicas)
+    return min(max(placed - step.replicas, 0), _ready(variant))
 
 
 def _not_trusted(terms: Terms) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 from fleet.boards import Board
 from fleet.devices import Device, Pool
 from fleet.shape import Configuration, Shape
-from fleet.workload import WorkloadKey
+from fleet.workload import Mode, WorkloadKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Replica:
         is_ready: It serves, and what it runs on is what was asked.
         is_leaving: It drains and takes no new requests.
         created_at_s: Creation time, seconds since the epoch.
+        spared_by: Annotation by which its owner asks that it is not disrupted, empty = none.
     """
 
     pod: str
@@ -49,6 +50,7 @@ class Replica:
     is_ready: bool
     is_leaving: bool
     created_at_s: float
+    spared_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,19 @@ class Variant:
     replicas: tuple[Replica, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class DisruptionBudget:
+    """How many ready replicas of a workload a PodDisruptionBudget lets go at this moment.
+
+    Attributes:
+        name: Its name, in the workload's namespace.
+        allowed: Ready pods that may go now, of all that it selects.
+    """
+
+    name: str
+    allowed: int
+
+
 @dataclass(frozen=True)
 class Standing:
     """How a workload stands in the cluster.
@@ -83,6 +98,8 @@ class Standing:
             from the plans kept in the cluster, so that a restart forgets nothing.
         reshaped_at_s: When a plan last took it to other shapes, `None` if never.
         moving_to: Goal of a plan that is not finished, `None` if there is none.
+        budgets: PodDisruptionBudgets that select its pods.
+        permits: How far its annotations let us go, whatever settings say.
     """
 
     key: WorkloadKey
@@ -90,6 +107,8 @@ class Standing:
     changed_at_s: float | None = None
     reshaped_at_s: float | None = None
     moving_to: Configuration | None = None
+    budgets: tuple[DisruptionBudget, ...] = ()
+    permits: Mode = Mode.FULL
 
     def variant(self, shape: Shape) -> Variant | None:
         """Return the Deployment whose replicas have this shape."""

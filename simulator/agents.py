@@ -10,6 +10,7 @@ from simulator.claims import ClaimController
 from simulator.clock import Clock
 from simulator.delays import Delays
 from simulator.deployments import DeploymentController
+from simulator.disruption import DisruptionController
 from simulator.driver import publish, resource_slices
 from simulator.node import Containers, NodeAgent
 from simulator.scheduler import Scheduler
@@ -27,5 +28,6 @@ def start_nodes(
 def start_control_plane(api: Api, clock: Clock, delays: Delays) -> None:
     """Start the controllers and the scheduler that a real control plane would bring."""
     DeploymentController(api, clock)
+    DisruptionController(api, clock)
     ClaimController(api, clock)
     Scheduler(api, clock, delays)

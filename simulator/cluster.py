@@ -15,7 +15,7 @@ from fleet.cluster import Fleet
 from fleet.errors import ConflictError, RefusedError
 from fleet.shape import Shape
 from fleet.workload import WorkloadKey
-from simulator.api import CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, FRACTION_PLAN, POD, SLICE
+from simulator.api import BUDGET, CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, FRACTION_PLAN, POD, SLICE
 from simulator.store import ObjectStore
 
 
@@ -51,6 +51,7 @@ class EmbeddedCluster:
                 templates=self._store.list(CLAIM_TEMPLATE),
                 pods=self._store.list(POD),
                 plans=self._store.list(FRACTION_PLAN),
+                budgets=self._store.list(BUDGET),
             )
             self._seen = asked, fleet_of(snapshot, asked, self._reader)
         return self._seen[1]

@@ -12,6 +12,7 @@ from actuator.kube.errors import ExistsError, NotFoundError
 from actuator.kube.mirror import Mirror, Scope
 from actuator.kube.reflector import Reflector
 from actuator.kube.resources import (
+    BUDGETS,
     CLAIM_TEMPLATES,
     CLAIMS,
     CLUSTER_WIDE,
@@ -111,6 +112,7 @@ class KubeCluster:
                     templates=held[CLAIM_TEMPLATES],
                     pods=held[PODS],
                     plans=held[PLANS],
+                    budgets=held[BUDGETS],
                 )
                 self._seen = asked, fleet_of(snapshot, asked, self._reader)
             return self._seen[1]

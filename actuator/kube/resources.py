@@ -35,10 +35,11 @@ CLAIM_TEMPLATES = Resource("resource.k8s.io/v1", "ResourceClaimTemplate", "resou
 DEPLOYMENTS = Resource("apps/v1", "Deployment", "deployments")
 PODS = Resource("v1", "Pod", "pods")
 PLANS = Resource(API_VERSION, KIND, "fractionplans")
+BUDGETS = Resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
 LEASES = Resource("coordination.k8s.io/v1", "Lease", "leases")
 
 CLUSTER_WIDE = (SLICES, CLAIMS)
 """What is watched everywhere: claims of foreign namespaces hold devices too."""
 
-OF_WORKLOADS = (DEPLOYMENTS, CLAIM_TEMPLATES, PODS, PLANS)
+OF_WORKLOADS = (DEPLOYMENTS, CLAIM_TEMPLATES, PODS, BUDGETS, PLANS)
 """What is watched in the namespaces of workloads and nowhere else."""

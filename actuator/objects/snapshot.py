@@ -28,6 +28,7 @@ class Snapshot:
         templates: ResourceClaimTemplates.
         pods: Pods.
         plans: FractionPlans.
+        budgets: PodDisruptionBudgets.
     """
 
     version: str
@@ -37,6 +38,7 @@ class Snapshot:
     templates: Sequence[Json]
     pods: Sequence[Json]
     plans: Sequence[Json] = ()
+    budgets: Sequence[Json] = ()
 
 
 def fleet_of(snapshot: Snapshot, workloads: Iterable[WorkloadKey], reader: SliceReader) -> Fleet:
@@ -48,7 +50,14 @@ def fleet_of(snapshot: Snapshot, workloads: Iterable[WorkloadKey], reader: Slice
         reader: Kept by the caller from one call to the next, so that unchanged slices are not parsed again.
     """
     inventory = reader.read(snapshot.slices)
-    observer = Observer(inventory, snapshot.deployments, snapshot.templates, snapshot.pods, snapshot.claims)
+    observer = Observer(
+        inventory,
+        snapshot.deployments,
+        snapshot.templates,
+        snapshot.pods,
+        snapshot.claims,
+        snapshot.budgets,
+    )
     plans = records_by_target(snapshot.plans)
     standings, refused = [], {}
     for key in workloads:

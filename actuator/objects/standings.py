@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from actuator.manifest import VARIANT_LABEL, Json, key_of, labels_of, seconds_of, selects, version_of
 from actuator.mechanisms.dra import DRIVER, shape_asked
+from actuator.objects.restraints import budgets_of, permitted, spared_by
 from actuator.objects.slices import Inventory
 from actuator.objects.variants import gpu_claim, is_variant_of
 from fleet.cluster import Replica, Standing, Variant
@@ -40,6 +41,7 @@ class Observer:
         templates: Iterable[Json],
         pods: Iterable[Json],
         claims: Iterable[Json],
+        budgets: Iterable[Json] = (),
     ) -> None:
         self._boards = sorted({gpu.board for gpu in inventory.gpus}, key=lambda board: board.id)
         self._devices = inventory.devices()
@@ -52,6 +54,7 @@ class Observer:
             for namespace, bodies in _by_namespace(templates).items()
         }
         self._claims = {key_of(body): body for body in claims}
+        self._budgets = _by_namespace(budgets)
 
     def standing(self, key: WorkloadKey) -> Standing | None:
         """Return how a workload stands, `None` if it has no Deployment.
@@ -72,7 +75,13 @@ class Observer:
                 pods[mark if mark in named else ""].append(pod)
         variants = [self._variant(base, pods[""], is_base=True)]
         variants += [self._variant(body, pods[mark], is_base=False) for mark, body in named.items()]
-        return Standing(key, tuple(variants))
+        made = [labels_of(body["spec"]["template"]) for body in (base, *copies)]
+        return Standing(
+            key,
+            tuple(variants),
+            budgets=budgets_of(self._budgets.get(key.namespace, ()), made),
+            permits=permitted(base),
+        )
 
     def _variant(self, deployment: Json, pods: Iterable[Json], *, is_base: bool) -> Variant:
         meta = deployment["metadata"]
@@ -104,6 +113,7 @@ class Observer:
             is_ready=_is_ready(pod) and runs_on == asked and device is not None,
             is_leaving="deletionTimestamp" in pod["metadata"],
             created_at_s=seconds_of(pod["metadata"]["creationTimestamp"]),
+            spared_by=spared_by(pod),
         )
 
     def _device(self, pod: Json, claim: str) -> Device | None:

@@ -5,13 +5,13 @@ its letter (w whole, h half, s seventh), then `!` ready, `~` allocated but loadi
 device, `-` leaving.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
-from actuator.gate import Terms, may_add, may_remove, refusal
+from actuator.gate import Terms, refusal
 from fleet.change import Step, Verb
-from fleet.cluster import Replica, Standing, Variant
+from fleet.cluster import DisruptionBudget, Replica, Standing, Variant
 from fleet.devices import Device
 from fleet.shape import Shape
 from fleet.workload import Mode, Router, WorkloadKey
@@ -237,18 +237,75 @@ def check(case, answer):
 @pytest.mark.parametrize("case", REMOVALS, ids=by_name)
 def test_removals(case):
     assert Verb.SCALE_DOWN is case.parsed().verb
-    check(case, may_remove(standing(case.has), case.parsed(), case.terms()))
+    check(case, refusal(standing(case.has), case.parsed(), case.terms()))
 
 
 @pytest.mark.parametrize("case", ADDITIONS, ids=by_name)
 def test_additions(case):
     assert Verb.SCALE_UP is case.parsed().verb
-    check(case, may_add(standing(case.has), case.parsed(), case.terms()))
-
-
-@pytest.mark.parametrize("case", [*REMOVALS, *ADDITIONS], ids=by_name)
-def test_the_gate_asks_the_question_that_the_step_is(case):
     check(case, refusal(standing(case.has), case.parsed(), case.terms()))
+
+
+RESTRAINED = {
+    "a budget that lets enough go": ("w! w! w!", "w=1", {"budgets": (DisruptionBudget("web", 2),)}, None),
+    "a budget that lets fewer go": (
+        "w! w! w!",
+        "w=1",
+        {"budgets": (DisruptionBudget("web", 1),)},
+        "PodDisruptionBudget web lets 1 ready replicas go, 2 would",
+    ),
+    "the tighter of two budgets": (
+        "w! w!",
+        "w=1",
+        {"budgets": (DisruptionBudget("a", 5), DisruptionBudget("b", 0))},
+        "PodDisruptionBudget b lets 0",
+    ),
+    "no ready replica is lost": ("w! w?", "w=1", {"budgets": (DisruptionBudget("web", 0),)}, None),
+    "one that loads is not ready": (
+        "w! w~",
+        "w=1",
+        {"budgets": (DisruptionBudget("web", 0),)},
+        "lets 0 ready replicas go, 1 would",
+    ),
+    "budgets do not bind additions": ("w!", "w=2", {"budgets": (DisruptionBudget("web", 0),)}, None),
+    "annotated to add only": (
+        "w! w!",
+        "w=1",
+        {"permits": Mode.SCALE_UP_ONLY},
+        "annotated mode scale-up-only removes",
+    ),
+    "annotated to add only, and it adds": ("w!", "w=2", {"permits": Mode.SCALE_UP_ONLY}, None),
+    "annotated to be left alone": (
+        "w!",
+        "w=2",
+        {"permits": Mode.FORECAST_ONLY},
+        "annotated mode forecast-only adds",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RESTRAINED)
+def test_owners_may_restrict(name):
+    has, step, restraint, why = RESTRAINED[name]
+    case = Case(name, has, step, 0.0, why)
+    check(case, refusal(replace(standing(has), **restraint), case.parsed(), case.terms()))
+
+
+def test_an_annotation_permits_no_more_than_settings_do():
+    case = Case("advise", "w!", "w=2", 0.0, "mode advise adds nothing", mode=Mode.ADVISE)
+    assert "mode advise adds nothing" == refusal(standing("w!"), case.parsed(), case.terms())
+
+
+def test_of_pods_one_of_which_is_to_be_spared_none_is_taken():
+    seen = standing("w! w! h!")
+    base, half = seen.variants
+    marked = replace(base.replicas[1], spared_by="karpenter.sh/do-not-disrupt: true")
+    seen = replace(seen, variants=(replace(base, replicas=(base.replicas[0], marked)), half))
+    whole, other = (Case("", "w! w! h!", step, 0.0) for step in ("w=1", "h=0"))
+
+    why = "pod p1 is not to be disrupted (karpenter.sh/do-not-disrupt: true)"
+    assert why == refusal(seen, whole.parsed(), whole.terms())
+    assert refusal(seen, other.parsed(), other.terms()) is None
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -263,4 +320,4 @@ def test_nothing_is_removed_from_a_deployment_that_is_gone():
     step = Step(Verb.SCALE_DOWN, "s", SHAPES["s"], 0, "1", "why")
     terms = Terms(Mode.FULL, Router.WEIGHTED, 1, CAPACITIES, 0.0)
 
-    assert "s is gone" == may_remove(standing("w!"), step, terms)
+    assert "s is gone" == refusal(standing("w!"), step, terms)

@@ -1,11 +1,11 @@
 """From where a workload stands to where it should go."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from actuator.diff import diff
-from fleet.cluster import Fleet, Standing, Variant
+from fleet.cluster import DisruptionBudget, Fleet, Replica, Standing, Variant
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 
@@ -140,3 +140,23 @@ def test_change_sets_keep_the_order_of_the_targets():
     seen = Fleet("1", (), (), (), tuple(Standing(key, (BASE,)) for key in sorted(keys)))
 
     assert keys == [change.target for change in diff(seen, [Goal(key, Configuration()) for key in keys], 0.0)]
+
+
+def ready(variant, count):
+    replica = Replica(
+        "p", variant.name, variant.shape, None, is_ready=True, is_leaving=False, created_at_s=0.0
+    )
+    return replace(variant, replicas=(replica,) * count)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "serving", "left"),
+    [(9, 3, 0), (2, 3, 1), (1, 3, 2), (0, 3, 2), (0, 1, 0), (1, 2, 1)],
+    ids=["all", "two", "one", "none, so that it is refused", "two are not ready", "one is not ready"],
+)
+def test_a_removal_takes_no_more_at_once_than_budgets_let_go(allowed, serving, left):
+    copy = ready(COPY, serving)
+    standing = Standing(KEY, (BASE, copy), budgets=(DisruptionBudget("web", allowed),))
+    [change] = diff(Fleet("1", (), (), (), (standing,)), [Goal(KEY, Configuration({LARGE: 2}))], 0.0)
+    assert [left] == [step.replicas for step in change.steps]
+    assert Configuration({LARGE: 2}) == change.goal

@@ -1,0 +1,73 @@
+"""What others ask of us in the objects that they own: budgets, marks, annotations. It only ever restricts.
+
+Labels and annotations are untrusted input, so none of them lets us do more than settings say, and one
+that cannot be read restricts as far as it could have meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from actuator.manifest import GROUP, Json, selects
+from fleet.cluster import DisruptionBudget
+from fleet.workload import Mode
+
+MODE = f"{GROUP}/mode"
+"""Annotation of a Deployment: the most that may be done with it, one of the modes."""
+
+PAUSED = f"{GROUP}/paused"
+"""Annotation of a Deployment: anything but "false" and nothing of it is changed."""
+
+SPARED = {
+    "karpenter.sh/do-not-disrupt": "true",
+    "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+}
+"""Annotations of pods that must not be disrupted: https://karpenter.sh/docs/concepts/disruption, and the
+cluster autoscaler's FAQ ("What types of pods can prevent CA from removing a node?")."""
+
+
+def permitted(deployment: Json) -> Mode:
+    """Return how far the annotations of a Deployment let us go; what is no mode lets nothing be done."""
+    annotations = _annotations(deployment)
+    if annotations.get(PAUSED, "false") != "false":
+        return Mode.FORECAST_ONLY
+    if MODE not in annotations:
+        return Mode.FULL
+    named = {mode.label: mode for mode in Mode}
+    return named.get(annotations[MODE], Mode.FORECAST_ONLY)
+
+
+def spared_by(pod: Json) -> str:
+    """Return the annotation by which a pod asks not to be disrupted, `name: value`, empty if it does not."""
+    annotations = _annotations(pod)
+    return next((f"{name}: {value}" for name, value in SPARED.items() if annotations.get(name) == value), "")
+
+
+def budgets_of(budgets: Iterable[Json], labels: Sequence[Json]) -> tuple[DisruptionBudget, ...]:
+    """Return the PodDisruptionBudgets of a namespace that select pods with any of these labels, by name."""
+    return tuple(sorted(_selecting(budgets, labels), key=lambda budget: budget.name))
+
+
+def _selecting(budgets: Iterable[Json], labels: Sequence[Json]) -> Iterator[DisruptionBudget]:
+    for body in budgets:
+        selector = body["spec"].get("selector")
+        # In policy/v1 an empty selector selects every pod of the namespace, none selects none.
+        if selector is None:
+            continue
+        is_of_all = not selector.get("matchLabels") and not selector.get("matchExpressions")
+        if is_of_all or any(selects(selector, held) for held in labels):
+            yield DisruptionBudget(body["metadata"]["name"], _allowed(body))
+
+
+def _allowed(budget: Json) -> int:
+    """Return how many pods may go; none while the status is not of what the budget says now."""
+    status: Json = budget.get("status") or {}
+    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+        return 0
+    allowed: int = status.get("disruptionsAllowed", 0)
+    return allowed
+
+
+def _annotations(body: Json) -> Json:
+    annotations: Json = body["metadata"].get("annotations") or {}
+    return annotations

@@ -1,0 +1,103 @@
+"""What owners ask in their objects: read as far as it restricts, never further."""
+
+import pytest
+
+from actuator.objects.restraints import budgets_of, permitted, spared_by
+from fleet.cluster import DisruptionBudget
+from fleet.workload import Mode
+from tests.fakes.manifests import deployment, pod
+
+LABELS = [{"app": "llama"}, {"app": "llama", "foreslice.dev/variant": "llama-1g-10gb"}]
+
+
+def annotated(body, **annotations):
+    named = {name.replace("__", "/").replace("_", "-"): value for name, value in annotations.items()}
+    body["metadata"]["annotations"] = {f"foreslice.dev/{name}": value for name, value in named.items()}
+    return body
+
+
+def budget(name="llama", selector=None, status=None, generation=1):
+    return {
+        "metadata": {"name": name, "namespace": "llm", "generation": generation},
+        "spec": {"selector": {"matchLabels": {"app": "llama"}} if selector is None else selector},
+        "status": {"observedGeneration": 1, "disruptionsAllowed": 2} if status is None else status,
+    }
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_a_mode_is_permitted_by_its_name(mode):
+    assert mode == permitted(annotated(deployment(), mode=mode.label))
+
+
+@pytest.mark.parametrize("text", ["", "Full", "everything", "4", "full\n"])
+def test_what_is_no_mode_lets_nothing_be_done(text):
+    assert Mode.FORECAST_ONLY == permitted(annotated(deployment(), mode=text))
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"), [("true", Mode.FORECAST_ONLY), ("", Mode.FORECAST_ONLY), ("false", Mode.FULL)]
+)
+def test_paused_by_anything_but_false(text, mode):
+    assert mode == permitted(annotated(deployment(), paused=text))
+
+
+def test_a_pause_wins_over_a_mode():
+    assert Mode.FORECAST_ONLY == permitted(annotated(deployment(), mode="full", paused="true"))
+
+
+@pytest.mark.parametrize(
+    ("annotations", "mark"),
+    [
+        ({"karpenter.sh/do-not-disrupt": "true"}, "karpenter.sh/do-not-disrupt: true"),
+        ({"karpenter.sh/do-not-disrupt": "false"}, ""),
+        (
+            {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"},
+            "cluster-autoscaler.kubernetes.io/safe-to-evict: false",
+        ),
+        ({"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}, ""),
+        (None, ""),
+    ],
+)
+def test_a_pod_is_spared_by_the_marks_of_node_autoscalers(annotations, mark):
+    body = pod("p")
+    body["metadata"]["annotations"] = annotations
+    assert mark == spared_by(body)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        {"matchLabels": {"app": "llama"}},
+        {"matchLabels": {"foreslice.dev/variant": "llama-1g-10gb"}},
+        {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
+        {},
+    ],
+    ids=["labels", "one variant", "an expression", "all pods of the namespace"],
+)
+def test_a_budget_binds_whose_selector_matches(selector):
+    assert (DisruptionBudget("llama", 2),) == budgets_of([budget(selector=selector)], LABELS)
+
+
+def test_a_budget_without_a_selector_selects_nothing():
+    body = budget()
+    del body["spec"]["selector"]
+    assert () == budgets_of([body], LABELS)
+
+
+@pytest.mark.parametrize(
+    ("status", "generation"),
+    [
+        ({"observedGeneration": 1, "disruptionsAllowed": 2}, 2),
+        ({"observedGeneration": 1, "disruptionsAllowed": 0}, 1),
+        ({}, 1),
+    ],
+    ids=["changed since", "none left", "no status yet"],
+)
+def test_what_a_budget_does_not_say_now_it_does_not_allow(status, generation):
+    found = budgets_of([budget(status=status, generation=generation)], LABELS)
+    assert (DisruptionBudget("llama", 0),) == found
+
+
+def test_budgets_come_by_name():
+    found = budgets_of([budget("z"), budget("a")], LABELS)
+    assert ["a", "z"] == [held.name for held in found]
