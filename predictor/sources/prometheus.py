@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -60,6 +61,7 @@ class PrometheusSource:
         engine: Engine = VLLM,
         access: Access = OPEN,
     ) -> None:
+        self._url = url
         self._api = QueryApi(url, access)
         self._engine = engine
         self._matches = matches
@@ -69,6 +71,14 @@ class PrometheusSource:
                     "no label to know its series by", where=f"match of {workload}", fix="name at least one"
                 )
             selector((), {label: (value,) for label, value in labels.items()})
+
+    def origins(self) -> dict[WorkloadKey, str]:
+        """Return in words, by workload, all that its buckets depend on: server, labels and series."""
+        names = {signal.value: list(names) for signal, names in self._engine.series.items()}
+        return {
+            workload: json.dumps([self._url, labels, names], sort_keys=True)
+            for workload, labels in self._matches.items()
+        }
 
     def samples(
         self, signals: Sequence[Signal], workloads: Sequence[WorkloadKey], start_s: int, end_s: int
