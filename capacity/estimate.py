@@ -17,7 +17,7 @@ from capacity.catalogue import model_spec
 from capacity.law import Floats
 from capacity.prior import fits, kv_tokens, prior, slow_prior
 from capacity.rounding import RoundMix, distinct_rounded_up, rounded_up
-from capacity.sustained import Binding, MeanTargets, Sustained, mean_targets, sustained
+from capacity.sustained import Binding, Sustained, mean_targets, sustained
 from fleet.boards import Board
 from fleet.demand import Mix
 from fleet.errors import InputError
@@ -155,11 +155,8 @@ class CapacityModel:
         prompts, outputs = np.array(mixes, dtype=np.float64).T
         prompts = np.minimum(prompts, model.max_model_len - 1)
         outputs = np.minimum(outputs, model.max_model_len - prompts)
-        wanted, alone = mean_targets(workload.slo, len(mixes)), np.ones(len(mixes))
-        targets = MeanTargets(
-            np.maximum(wanted.ttft_ms, _LEAST_COMPANY * yardstick.ttft_ms(prompts, outputs, alone)),
-            np.maximum(wanted.itl_ms, _LEAST_COMPANY * yardstick.itl_ms(prompts, outputs, alone)),
-        )
+        wanted = mean_targets(workload.slo, len(mixes))
+        targets = wanted.at_least(yardstick, prompts, outputs, _LEAST_COMPANY)
         return sustained(law, room, prompts, outputs, targets)
 
     def _board(self, shape: Shape) -> Board:

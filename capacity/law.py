@@ -8,7 +8,7 @@ formulas are those of llm-inferno/queue-analysis, `pkg/analyzer/queueanalyzer.go
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ class Law:
     Prompt and output tokens are those of one request, at least 1 each. `batch` counts the requests
     that share the iterations, the one looked at included; it need not be whole (a mean).
 
+    The parameters are numbers, or arrays where `for_each` made them so: every formula then holds element by
+    element, one law for each request.
+
     Attributes:
         alpha_ms: Time of any iteration, ms.
         beta_ms_per_token: Time per token computed, prefill or decode, ms.
@@ -50,6 +53,16 @@ class Law:
         return Law(
             self.alpha_ms * factor, self.beta_ms_per_token * factor, self.gamma_ms_per_kv_token * factor
         )
+
+    def for_each(self, requests: Floats) -> Law:
+        """Return the law with arrays for parameters, one element for each of these requests."""
+        parameters = (self.alpha_ms, self.beta_ms_per_token, self.gamma_ms_per_kv_token)
+        return Law(*(cast("float", np.broadcast_to(parameter, requests.shape)) for parameter in parameters))
+
+    def at(self, indices: Integers) -> Law:
+        """Return a law with arrays for parameters at some of its elements."""
+        parameters = (self.alpha_ms, self.beta_ms_per_token, self.gamma_ms_per_kv_token)
+        return Law(*(cast("float", np.take(parameter, indices)) for parameter in parameters))
 
     def iteration_ms(self, tokens: Real, kv_tokens: Real) -> Real:
         """Return the time of an iteration that computes `tokens` and reads `kv_tokens` of context."""

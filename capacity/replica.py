@@ -20,26 +20,28 @@ class Latencies:
     Attributes:
         ttft_ms: Time to first token.
         itl_ms: Time between two tokens of a request.
-        wait_ms: The part of the TTFT spent waiting for a place in the batch.
+        e2e_ms: Time from arrival to last token.
+        wait_ms: The part of both spent waiting for a place in the batch.
         batch: Requests in service.
     """
 
     ttft_ms: Floats
     itl_ms: Floats
+    e2e_ms: Floats
     wait_ms: Floats
     batch: Floats
 
 
 class Replica:
-    """One replica at several token mixes, each answered on its own.
+    """Replicas with one law and KV room, or each with its own, at a token mix each.
 
     Attributes:
         full_rate_per_s: Requests/s that a full batch reaches, by mix.
         is_short_of_kv: Whether the KV cache limits that batch, by mix.
     """
 
-    def __init__(self, law: Law, kv_tokens: float, prompts: Floats, outputs: Floats) -> None:
-        """Describe a replica with room for `kv_tokens`, at mixes of which one request fits as a whole."""
+    def __init__(self, law: Law, kv_tokens: Floats | float, prompts: Floats, outputs: Floats) -> None:
+        """Describe replicas with room for `kv_tokens`, at mixes of which one request fits as a whole."""
         self._request = law.request(prompts, outputs)
         self._work_ms = law.work_ms(prompts, outputs)
         self._empty_ms = law.residence_ms(prompts, outputs, np.zeros_like(prompts))
@@ -50,8 +52,8 @@ class Replica:
         budget_batch = TOKEN_BUDGET * (chunks(prompts) + outputs) / (prompts + outputs)
         budget_rate = law.rate_per_s(prompts, outputs, budget_batch)
         served = np.minimum(np.arange(1.0, MAX_BATCH + 1), places[:, np.newaxis])
-        rates = law.rate_per_s(prompts[:, np.newaxis], outputs[:, np.newaxis], served)
-        rates = np.minimum(rates, budget_rate[:, np.newaxis])
+        residence_ms = self._empty_ms[:, np.newaxis] + self._work_ms[:, np.newaxis] * served
+        rates = np.minimum(1000 * served / residence_ms, budget_rate[:, np.newaxis])
         self._queue = BatchQueue(rates, places)
         self.full_rate_per_s: Floats = rates[:, -1]
         self.is_short_of_kv: Bools = (places < MAX_BATCH) & (places < budget_batch)
@@ -66,6 +68,7 @@ class Replica:
         return Latencies(
             ttft_ms=wait_ms + self._request.ttft_ms(company),
             itl_ms=self._request.itl_ms(company),
+            e2e_ms=wait_ms + 1000 * steady.residence_s,
             wait_ms=wait_ms,
             batch=arrivals_per_s * steady.residence_s,
         )

@@ -15,7 +15,7 @@ import numpy as np
 
 from capacity.law import Bools, Floats, Integers, Law
 from capacity.replica import Latencies, Replica
-from capacity.tails import itl_tail, ttft_tail
+from capacity.tails import e2e_tail, itl_tail, ttft_tail
 from fleet.demand import Mix
 from fleet.workload import Slo
 
@@ -26,7 +26,7 @@ _HALVINGS = 30
 """Steps of the bisection: the rate is exact to 1e-9 of the cap."""
 
 _FELT_WAIT = 0.01
-"""Share of the TTFT target above which waiting for room in the KV cache is what uses it up."""
+"""Share of a target above which waiting for room in the KV cache is what uses it up."""
 
 
 class Binding(StrEnum):
@@ -35,6 +35,7 @@ class Binding(StrEnum):
     COMPUTE = "compute"
     COMPUTE_TTFT = "compute (TTFT)"
     COMPUTE_ITL = "compute (ITL)"
+    COMPUTE_E2E = "compute (e2e)"
     KV = "KV room"
 
 
@@ -55,25 +56,43 @@ class Sustained:
 
 @dataclass(frozen=True, slots=True)
 class MeanTargets:
-    """Largest mean latencies that the SLO allows, ms, one element per mix; infinite without a term."""
+    """Largest mean latencies that the SLO allows, ms, one element per mix; infinite without the term."""
 
     ttft_ms: Floats
     itl_ms: Floats
+    e2e_ms: Floats
 
     def met_by(self, latencies: Latencies) -> Bools:
-        """Return where both are kept."""
-        return (latencies.ttft_ms <= self.ttft_ms) & (latencies.itl_ms <= self.itl_ms)
+        """Return where all are kept."""
+        return (
+            (latencies.ttft_ms <= self.ttft_ms)
+            & (latencies.itl_ms <= self.itl_ms)
+            & (latencies.e2e_ms <= self.e2e_ms)
+        )
 
     def at(self, mixes: Integers) -> MeanTargets:
         """Return the targets of the mixes with these indices."""
-        return MeanTargets(self.ttft_ms[mixes], self.itl_ms[mixes])
+        return MeanTargets(self.ttft_ms[mixes], self.itl_ms[mixes], self.e2e_ms[mixes])
+
+    def at_least(self, law: Law, prompts: Floats, outputs: Floats, company: float) -> MeanTargets:
+        """Return targets that give way to `company` times what a request takes alone under `law`."""
+        alone = np.ones_like(prompts)
+        return MeanTargets(
+            np.maximum(self.ttft_ms, company * law.ttft_ms(prompts, outputs, alone)),
+            np.maximum(self.itl_ms, company * law.itl_ms(prompts, outputs, alone)),
+            np.maximum(self.e2e_ms, company * law.residence_ms(prompts, outputs, alone)),
+        )
 
 
 def mean_targets(slo: Slo, size: int) -> MeanTargets:
     """Return the means that keep the quantiles of the SLO, the same for each of `size` mixes."""
-    ttft_ms = 1000 * slo.ttft.limit_s / ttft_tail(slo.ttft.quantile) if slo.ttft else np.inf
-    itl_ms = 1000 * slo.itl.limit_s / itl_tail(slo.itl.quantile) if slo.itl else np.inf
-    return MeanTargets(np.full(size, ttft_ms), np.full(size, itl_ms))
+    terms = ((slo.ttft, ttft_tail), (slo.itl, itl_tail), (slo.e2e, e2e_tail))
+    return MeanTargets(
+        *(
+            np.full(size, 1000 * term.limit_s / tail(term.quantile) if term else np.inf)
+            for term, tail in terms
+        )
+    )
 
 
 def sustained_per_s(law: Law, kv_tokens: float, mix: Mix, slo: Slo) -> Sustained:
@@ -83,23 +102,26 @@ def sustained_per_s(law: Law, kv_tokens: float, mix: Mix, slo: Slo) -> Sustained
 
 
 def sustained(
-    law: Law, kv_tokens: float, prompts: Floats, outputs: Floats, targets: MeanTargets
+    law: Law, kv_tokens: Floats | float, prompts: Floats, outputs: Floats, targets: MeanTargets
 ) -> list[Sustained]:
     """Return what one replica sustains at each mix; fewer than one prompt or output token counts as one.
 
+    Law and KV room are those of all mixes, or arrays with one for each: shapes are solved together.
     Complexity: mixes x `MAX_BATCH` x 30 steps.
     """
     prompts, outputs = np.maximum(prompts, 1.0), np.maximum(outputs, 1.0)
+    law, kv_tokens = law.for_each(prompts), np.broadcast_to(kv_tokens, prompts.shape)
     alone = np.ones_like(prompts)
-    is_without_room = prompts + outputs > kv_tokens
-    is_without_ttft = law.ttft_ms(prompts, outputs, alone) >= targets.ttft_ms
-    is_without_itl = law.itl_ms(prompts, outputs, alone) >= targets.itl_ms
-    refusals = np.select(
-        [is_without_room, is_without_ttft], [Binding.KV, Binding.COMPUTE_TTFT], Binding.COMPUTE_ITL
-    )
+    without = {
+        Binding.KV: prompts + outputs > kv_tokens,
+        Binding.COMPUTE_TTFT: law.ttft_ms(prompts, outputs, alone) >= targets.ttft_ms,
+        Binding.COMPUTE_ITL: law.itl_ms(prompts, outputs, alone) >= targets.itl_ms,
+        Binding.COMPUTE_E2E: law.residence_ms(prompts, outputs, alone) >= targets.e2e_ms,
+    }
+    refusals = np.select(list(without.values()), list(without), Binding.COMPUTE)
     answers = [Sustained(0.0, 0.0, Binding(refusal)) for refusal in refusals]
-    served = np.flatnonzero(~(is_without_room | is_without_ttft | is_without_itl))
-    replica = Replica(law, kv_tokens, prompts[served], outputs[served])
+    served = np.flatnonzero(~np.any(list(without.values()), axis=0))
+    replica = Replica(law.at(served), kv_tokens[served], prompts[served], outputs[served])
     for index, answer in zip(served, _largest(replica, targets.at(served)), strict=True):
         answers[index] = answer
     return answers
@@ -119,10 +141,11 @@ def _largest(replica: Replica, targets: MeanTargets) -> list[Sustained]:
     beyond = replica.at(high)
     is_at_cap = low == cap
     is_itl = ~is_at_cap & (beyond.itl_ms > targets.itl_ms)
-    is_waiting = ~is_itl & (beyond.wait_ms > _FELT_WAIT * targets.ttft_ms)
+    is_e2e = ~is_at_cap & (beyond.ttft_ms <= targets.ttft_ms)
+    is_waiting = ~is_itl & (beyond.wait_ms > _FELT_WAIT * np.minimum(targets.ttft_ms, targets.e2e_ms))
     bindings = np.select(
-        [replica.is_short_of_kv & (is_at_cap | is_waiting), is_at_cap, is_itl],
-        [Binding.KV, Binding.COMPUTE, Binding.COMPUTE_ITL],
+        [replica.is_short_of_kv & (is_at_cap | is_waiting), is_at_cap, is_itl, is_e2e],
+        [Binding.KV, Binding.COMPUTE, Binding.COMPUTE_ITL, Binding.COMPUTE_E2E],
         Binding.COMPUTE_TTFT,
     )
     return [

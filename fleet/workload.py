@@ -95,10 +95,12 @@ class Slo:
     Attributes:
         ttft: Time to first token, per request.
         itl: Inter-token latency, mean of a request.
+        e2e: From arrival to last token, per request.
     """
 
     ttft: LatencyTarget | None = None
     itl: LatencyTarget | None = None
+    e2e: LatencyTarget | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,8 +193,9 @@ class Engines:
         wait_s = after.queued / pace.full_per_s
         first_token_s = pace.first_token_s + pace.first_token_s_per_request * after.running
         itl_s = pace.itl_s + pace.itl_s_per_request * after.running
+        residence_s = pace.residence_s + pace.residence_s_per_request * after.running
         inside = np.maximum(arrivals - after.refused, 0.0) * share_inside(
-            self._limits, wait_s, first_token_s, itl_s
+            self._limits, wait_s, first_token_s, itl_s, residence_s
         )
         self.tally.inside += self._by_workload(inside.sum(axis=0))
         self.counts.ttft_sum_s += (admitted * (wait_s + first_token_s)).sum(axis=0)

@@ -4,7 +4,8 @@ The time to first token is the wait in the queue, which is the same for all who 
 after it a time with an exponential tail. The mean inter-token latency of a request spreads
 log-logistically. In an iteration-level simulation of continuous batching at 0.70 of the full rate (512
 prompt and 256 output tokens, geometric lengths, 64 places) p95 over mean is 2.8 for the TTFT, here 3.0,
-p99 over mean 4.5, here 4.6, and p95 over mean 1.32 for the ITL, as here. The two terms are taken to be
+p99 over mean 4.5, here 4.6, and p95 over mean 1.32 for the ITL, as here. The time to the last token spreads
+likewise with the length of the output: p95 over mean is 3.0 there as well. The terms are taken to be
 independent.
 """
 
@@ -32,6 +33,7 @@ class Limits:
 
     ttft_s: Floats
     itl_s: Floats
+    e2e_s: Floats
 
 
 def limits_of(slos: Sequence[Slo]) -> Limits:
@@ -39,6 +41,7 @@ def limits_of(slos: Sequence[Slo]) -> Limits:
     return Limits(
         ttft_s=np.array([slo.ttft.limit_s if slo.ttft else np.inf for slo in slos]),
         itl_s=np.array([slo.itl.limit_s if slo.itl else np.inf for slo in slos]),
+        e2e_s=np.array([slo.e2e.limit_s if slo.e2e else np.inf for slo in slos]),
     )
 
 
@@ -55,6 +58,18 @@ def itl_share_under(limit_s: Floats, mean_s: Floats) -> Floats:
     return share
 
 
-def share_inside(limits: Limits, wait_s: Floats, first_token_s: Floats, itl_s: Floats) -> Floats:
-    """Return the share of requests inside both limits; means broadcast against one element per pod."""
-    return ttft_share_under(limits.ttft_s, wait_s, first_token_s) * itl_share_under(limits.itl_s, itl_s)
+def e2e_share_under(limit_s: Floats, wait_s: Floats, residence_s: Floats) -> Floats:
+    """Return the share whose last token comes within `limit_s`: all wait, then stay a while."""
+    share: Floats = -np.expm1(-np.maximum(limit_s - wait_s, 0.0) / residence_s)
+    return share
+
+
+def share_inside(
+    limits: Limits, wait_s: Floats, first_token_s: Floats, itl_s: Floats, residence_s: Floats
+) -> Floats:
+    """Return the share of requests inside all limits; means broadcast against one element per pod."""
+    return (
+        ttft_share_under(limits.ttft_s, wait_s, first_token_s)
+        * itl_share_under(limits.itl_s, itl_s)
+        * e2e_share_under(limits.e2e_s, wait_s, residence_s)
+    )

@@ -45,6 +45,9 @@ FirstToken = _plausible("10ms", "120s")
 InterToken = _plausible("1ms", "5s")
 """Plausible limits on inter-token latency."""
 
+EndToEnd = _plausible("10ms", "1h")
+"""Plausible limits on the time from a request to its last token."""
+
 Pause = _plausible("1s", "1d")
 """Plausible waiting times of the loop."""
 

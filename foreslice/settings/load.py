@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from fleet.errors import InputError
 from fleet.workload import LatencyTarget, Limits, Mode, Slo, Workload, WorkloadKey
 from foreslice.settings.schema import (
+    EndToEndTarget,
     FileMetrics,
     FirstTokenTarget,
     InterTokenTarget,
@@ -90,7 +91,7 @@ def _workload(w: WorkloadSettings) -> Workload:
     return Workload(
         key=WorkloadKey(w.namespace, w.name),
         model=w.model,
-        slo=Slo(ttft=_target(w.slo.ttft), itl=_target(w.slo.itl)),
+        slo=Slo(ttft=_target(w.slo.ttft), itl=_target(w.slo.itl), e2e=_target(w.slo.e2e)),
         tier=w.tier,
         mode=Mode[w.mode.replace("-", "_").upper()],
         router=w.router,
@@ -101,7 +102,7 @@ def _workload(w: WorkloadSettings) -> Workload:
     )
 
 
-def _target(target: FirstTokenTarget | InterTokenTarget | None) -> LatencyTarget | None:
+def _target(target: FirstTokenTarget | InterTokenTarget | EndToEndTarget | None) -> LatencyTarget | None:
     if target is None:
         return None
     [(name, limit_s)] = [(name, limit_s) for name, limit_s in target if limit_s is not None]

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from capacity.catalogue import MODELS
 from fleet.workload import Isolation, Router, Tier
-from foreslice.settings.durations import FirstToken, History, InterToken, Lead, Pause, written
+from foreslice.settings.durations import EndToEnd, FirstToken, History, InterToken, Lead, Pause, written
 
 ModeName = Literal["off", "forecast-only", "advise", "scale-up-only", "full"]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
@@ -56,16 +56,26 @@ class InterTokenTarget(_Percentile):
     p99: InterToken | None = None
 
 
+class EndToEndTarget(_Percentile):
+    """Time from a request to its last token, by percentile of requests."""
+
+    p50: EndToEnd | None = None
+    p90: EndToEnd | None = None
+    p95: EndToEnd | None = None
+    p99: EndToEnd | None = None
+
+
 class SloSettings(_Group):
     """Latency objectives; a term that is left out does not bind."""
 
     ttft: FirstTokenTarget | None = None
     itl: InterTokenTarget | None = None
+    e2e: EndToEndTarget | None = None
 
     @model_validator(mode="after")
     def _any(self) -> SloSettings:
-        if self.ttft is None and self.itl is None:
-            raise ValueError("name at least one of ttft and itl: without an objective nothing can be sized")
+        if self.ttft is None and self.itl is None and self.e2e is None:
+            raise ValueError("name ttft, itl or e2e: without an objective nothing can be sized")
         return self
 
 

@@ -30,7 +30,7 @@ laws = st.builds(Law, between(0.5, 80.0), between(1e-3, 1.0), between(0.0, 1e-3)
 mixes = st.builds(Mix, between(1.0, 30_000.0), between(1.0, 3000.0))
 rooms = between(0.0, 2e6)
 targets = st.builds(LatencyTarget, st.sampled_from((0.5, 0.9, 0.95, 0.99)), between(0.005, 20.0))
-slos = st.builds(Slo, st.none() | targets, st.none() | targets)
+slos = st.builds(Slo, st.none() | targets, st.none() | targets, st.none() | targets)
 factors = between(1.0, 4.0)
 shapes = st.sampled_from([shape for board in BOARDS.values() for shape in shapes_of(board)])
 models = st.sampled_from(sorted(MODELS))
@@ -60,7 +60,7 @@ def test_the_rate_is_finite_and_below_the_utilisation_cap(law, room, mix, slo):
 
 @given(laws, rooms, mixes, slos, factors)
 def test_looser_targets_never_carry_less(law, room, mix, slo, factor):
-    looser = Slo(relaxed(slo.ttft, factor), relaxed(slo.itl, factor))
+    looser = Slo(relaxed(slo.ttft, factor), relaxed(slo.itl, factor), relaxed(slo.e2e, factor))
 
     assert rate(law, room, mix, slo) <= rate(law, room, mix, looser) * NOISE
 
@@ -99,7 +99,7 @@ def test_longer_outputs_never_carry_more_where_nobody_is_in_a_hurry(law, room, m
 
 @given(laws, rooms, mixes, slos, between(0.1, 10.0))
 def test_the_unit_of_time_does_not_matter(law, room, mix, slo, factor):
-    stretched = Slo(relaxed(slo.ttft, factor), relaxed(slo.itl, factor))
+    stretched = Slo(relaxed(slo.ttft, factor), relaxed(slo.itl, factor), relaxed(slo.e2e, factor))
 
     assert rate(law, room, mix, slo) == pytest.approx(
         factor * rate(law.slower(factor), room, mix, stretched), rel=1e-5, abs=1e-12

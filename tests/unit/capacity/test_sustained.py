@@ -1,12 +1,14 @@
 """The largest rate inside an SLO: what limits it, and that it is neither more nor less."""
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 
 from capacity.law import Law
 from capacity.replica import Replica
 from capacity.sustained import UTILISATION_CAP, Binding, mean_targets, sustained, sustained_per_s
-from capacity.tails import itl_tail, ttft_tail
+from capacity.tails import e2e_tail, itl_tail, ttft_tail
 from fleet.demand import Mix
 from fleet.workload import LatencyTarget, Slo
 
@@ -16,11 +18,8 @@ ROOM_FOR_ONE = CHAT.prompt_tokens + CHAT.output_tokens
 AMPLE = 1e9
 
 
-def slo(ttft_s=None, itl_s=None, quantile=0.95):
-    return Slo(
-        ttft=LatencyTarget(quantile, ttft_s) if ttft_s else None,
-        itl=LatencyTarget(quantile, itl_s) if itl_s else None,
-    )
+def slo(ttft_s=None, itl_s=None, e2e_s=None, quantile=0.95):
+    return Slo(*(LatencyTarget(quantile, limit_s) if limit_s else None for limit_s in (ttft_s, itl_s, e2e_s)))
 
 
 def latencies(kv_tokens, mix, rate):
@@ -62,6 +61,14 @@ def test_a_tight_ttft_is_used_up_exactly():
     assert 380.0 == pytest.approx(point.ttft_ms[0] * ttft_tail(0.95), rel=1e-6)
 
 
+def test_a_tight_end_to_end_time_is_used_up_exactly():
+    answer = sustained_per_s(LAW, AMPLE, CHAT, slo(e2e_s=20.0))
+
+    assert Binding.COMPUTE_E2E is answer.binding
+    point = latencies(AMPLE, CHAT, answer.requests_per_s)
+    assert 20_000.0 == pytest.approx(point.e2e_ms[0] * e2e_tail(0.95), rel=1e-6)
+
+
 def test_waiting_for_kv_room_is_a_lack_of_kv_room_though_the_ttft_is_missed():
     answer = sustained_per_s(LAW, 2 * ROOM_FOR_ONE, CHAT, slo(ttft_s=2.0))
 
@@ -85,6 +92,7 @@ def test_the_tighter_of_two_targets_decides():
         (767.0, slo(), Binding.KV),
         (AMPLE, slo(ttft_s=0.05), Binding.COMPUTE_TTFT),
         (AMPLE, slo(itl_s=0.015), Binding.COMPUTE_ITL),
+        (AMPLE, slo(e2e_s=10.0), Binding.COMPUTE_E2E),
     ],
 )
 def test_what_a_request_alone_cannot_have_is_refused_with_the_reason(kv_tokens, target, binding):
@@ -105,10 +113,11 @@ def test_batch_is_what_is_in_service_at_that_rate():
 
 
 def test_the_means_of_an_slo_are_its_limits_over_their_tails():
-    targets = mean_targets(slo(1.0, 0.05, quantile=0.99), 2)
+    targets = mean_targets(slo(1.0, 0.05, 9.0, quantile=0.99), 2)
 
     assert [1000 / ttft_tail(0.99)] * 2 == targets.ttft_ms.tolist()
     assert [50 / itl_tail(0.99)] * 2 == targets.itl_ms.tolist()
+    assert [9000 / e2e_tail(0.99)] * 2 == targets.e2e_ms.tolist()
 
 
 def test_a_missing_term_has_no_mean():
@@ -116,6 +125,7 @@ def test_a_missing_term_has_no_mean():
 
     assert [np.inf] == targets.ttft_ms.tolist()
     assert [np.inf] == targets.itl_ms.tolist()
+    assert [np.inf] == targets.e2e_ms.tolist()
 
 
 def test_mixes_solved_together_are_as_if_solved_alone():
@@ -128,6 +138,19 @@ def test_mixes_solved_together_are_as_if_solved_alone():
 
     assert [sustained_per_s(LAW, 200_000.0, mix, target) for mix in mixes] == together
     assert [True, False, True, False, True] == [answer.requests_per_s > 0 for answer in together]
+
+
+def test_laws_and_rooms_solved_together_are_as_if_solved_alone():
+    """So that all shapes of a board take one call."""
+    laws, rooms = [LAW, LAW.slower(1.6), LAW.slower(0.4)], [AMPLE, 60_000.0, 900.0]
+    stacked = Law(*(np.array(each) for each in zip(*map(astuple, laws), strict=True)))
+    target = slo(2.5, 0.045, 30.0)
+
+    prompts, outputs = np.full(3, CHAT.prompt_tokens), np.full(3, CHAT.output_tokens)
+    together = sustained(stacked, np.array(rooms), prompts, outputs, mean_targets(target, 3))
+
+    alone = [sustained_per_s(law, room, CHAT, target) for law, room in zip(laws, rooms, strict=True)]
+    assert alone == together
 
 
 def test_less_than_a_token_counts_as_one():

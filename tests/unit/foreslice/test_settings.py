@@ -118,7 +118,7 @@ WRONG = {
     ),
     "no objective": (
         HEAD + one(slo={}),
-        ["5: workloads[0].slo: name at least one of ttft and itl: without an objective nothing can be sized"],
+        ["5: workloads[0].slo: name ttft, itl or e2e: without an objective nothing can be sized"],
     ),
     "two percentiles": (
         HEAD + one(slo={"ttft": {"p95": "1s", "p99": "2s"}}),

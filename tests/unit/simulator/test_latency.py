@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fleet.workload import LatencyTarget, Slo
-from simulator.latency import itl_share_under, limits_of, share_inside, ttft_share_under
+from simulator.latency import e2e_share_under, itl_share_under, limits_of, share_inside, ttft_share_under
 
 
 def quantile(share_under, q):
@@ -33,15 +33,20 @@ def test_nobody_is_faster_than_the_queue():
     assert 0.0 == ttft_share_under(np.array(0.5), np.array(0.6), np.array(0.01))
 
 
-def test_both_terms_have_to_be_kept():
-    limits = limits_of([Slo(LatencyTarget(0.95, 1.0), LatencyTarget(0.95, 0.05))])
-    ttft, itl = ttft_share_under(1.0, 0.2, 0.3), itl_share_under(0.05, 0.04)
-    assert pytest.approx(float(ttft * itl)) == share_inside(limits, 0.2, 0.3, 0.04)[0]
+def test_the_last_token_has_an_exponential_tail_too():
+    """p95 over mean 3.0, which is what outputs of geometric length give."""
+    assert pytest.approx(3.0, rel=2e-3) == quantile(lambda x: e2e_share_under(x, 0.0, 1.0), 0.95)
+
+
+def test_all_terms_have_to_be_kept():
+    limits = limits_of([Slo(LatencyTarget(0.95, 1.0), LatencyTarget(0.95, 0.05), LatencyTarget(0.95, 20.0))])
+    shares = ttft_share_under(1.0, 0.2, 0.3), itl_share_under(0.05, 0.04), e2e_share_under(20.0, 0.2, 7.0)
+    assert pytest.approx(float(np.prod(shares))) == share_inside(limits, 0.2, 0.3, 0.04, 7.0)[0]
 
 
 def test_a_term_that_is_not_asked_for_does_not_bind():
     limits = limits_of([Slo(), Slo(ttft=LatencyTarget(0.95, 1.0))])
     wait, first, itl = np.array([100.0, 0.0]), np.array([10.0, 0.1]), np.array([5.0, 5.0])
-    inside = share_inside(limits, wait, first, itl)
+    inside = share_inside(limits, wait, first, itl, np.array([900.0, 9.0]))
     assert 1.0 == inside[0]
     assert pytest.approx(-np.expm1(-10.0)) == inside[1]
