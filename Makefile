@@ -77,6 +77,10 @@ mutants: .venv/.dev ## change legality, ledgers, guards and execution line by li
 bench: .venv/.dev ## timings of the hot paths
 	$(BIN)/python -m pytest tests/bench --benchmark-only -p no:xdist -p no:randomly
 
+.PHONY: bench-cluster
+bench-cluster: .venv/.dev controlplane ## timings on a real control plane: a view of 41,600 devices, a hand-over
+	$(BIN)/python -m pytest tests/cluster/bench --benchmark-only -p no:xdist -p no:randomly
+
 .PHONY: format
 format: .venv/.dev ## rewrite the code in the house's format
 	$(BIN)/ruff check --fix-only

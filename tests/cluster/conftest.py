@@ -17,6 +17,7 @@ from simulator.heartbeat import Heartbeat
 from simulator.rest import RestApi
 from tests.cluster.controlplane import control_plane
 from tests.cluster.lab import DEVICE_CLASS, Lab
+from tests.cluster.shop import shop_of
 
 HERE = Path(__file__).parent
 OUT = HERE.parents[1] / "out" / "cluster"
@@ -100,6 +101,13 @@ def lab(server, request):
     made = Lab(server, f"lab-{next(LABS)}")
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def shop(plane):
+    """Namespace `shop` with a node of two H100, for all tests of a module."""
+    with shop_of(plane) as made:
+        yield made
 
 
 class Agents:

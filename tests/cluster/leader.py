@@ -16,7 +16,7 @@ from foreslice.clock import WallClock
 from foreslice.lease import Candidate, Election, Pace
 from tests.contract.test_cluster_contract import START_S, WEB, change
 
-PACE = Pace(lease_s=3, lead_s=2.0, turn_s=0.2)
+PACE = Pace(lease_s=6, lead_s=4.0, turn_s=0.2)
 
 
 def say(text):

@@ -15,6 +15,7 @@ from fleet.errors import ConflictError
 from fleet.workload import WorkloadKey
 from simulator.pods import condition
 from tests.cluster.lab import NAMESPACE, NOT_ALLOCATED, SERVICE_ACCOUNT, Lab, until
+from tests.contract.test_cluster_contract import deployment
 
 SHOP = "shop"
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -91,6 +92,18 @@ class Shop:
         """Open the adapter."""
         with closing(KubeCluster(server or self.server, [SHOP], fence)) as cluster:
             yield cluster
+
+    @contextmanager
+    def open(self, server=None):
+        """Open the adapter on a shop with Deployment `web`: one replica on a whole card, that serves."""
+        try:
+            with self.cluster(server=server) as cluster:
+                for body in deployment("web", replicas=1):
+                    self.create(cluster, body)
+                self.settle(cluster)
+                yield cluster
+        finally:
+            self.clear()
 
     def create(self, cluster, body):
         """Create an object and return when the adapter has heard of it."""

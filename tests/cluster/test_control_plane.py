@@ -57,7 +57,7 @@ def test_no_process_is_left_however_a_run_ends(tmp_path, how):
     finally:
         run.kill()
         run.wait()
-    until(lambda: not any(map(is_alive, pids)), within_s=5)
+    until(lambda: not any(map(is_alive, pids)))
 
 
 def test_a_part_that_cannot_start_is_told_with_the_end_of_its_log(tmp_path):

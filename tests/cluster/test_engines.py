@@ -13,7 +13,7 @@ from simulator.journal import Journal
 from simulator.manifests import NAME_LABEL
 from tests.builders.engines import MIX, Laws, workload
 from tests.cluster.conftest import NEWEST
-from tests.cluster.lab import LABEL, until
+from tests.cluster.lab import LABEL, WITHIN_S, until
 from tests.fakes.manifests import request
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
@@ -64,7 +64,7 @@ class Town:
         """What has become of the requests so far, as the loop's thread sees it."""
         done, answer = Event(), []
         self._agents.clock.after(0, lambda: (answer.append(self.engines.tally.copy()), done.set()))
-        done.wait(5)
+        assert done.wait(WITHIN_S)
         return answer[0]
 
     def _pump(self):

@@ -1,78 +1,66 @@
-"""1,800 slices with 41,600 devices of 1,600 cards: how long a view takes, and how much memory."""
+"""What a view of a large fleet does again when it is taken again; how long that takes, `bench` tells."""
 
-import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from actuator.kube.cluster import KubeCluster
-from actuator.kube.resources import SLICES
-from fleet.boards import H100_80GB
-from simulator.driver import resource_slices
+from actuator.kube.connect import connect
 from tests.cluster.conftest import NEWEST
+from tests.cluster.faults import kubeconfig, proxy_of
 from tests.cluster.lab import until
+from tests.cluster.large import CARDS, DEVICES_OF_A_CARD, devices_of, large_fleet, touch_cards
 from tests.cluster.shop import always, open_server
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
-NODES, CARDS = 200, 8
-OURS = {"labelSelector": "foreslice.dev/at-scale=true"}
+NODES = 3
 
 
 @pytest.fixture
-def server(plane):
-    """The API server with the slices of 200 nodes."""
-    with closing(open_server(plane)) as opened, ThreadPoolExecutor(8) as pool:
-
-        def publish(node):
-            for body in resource_slices(f"big-{node}", [H100_80GB] * CARDS):
-                metadata = {
-                    "generateName": body["metadata"]["generateName"],
-                    "labels": {"foreslice.dev/at-scale": "true"},
-                }
-                opened.request("POST", SLICES.path(), {**body, "metadata": metadata})
-
-        try:
-            list(pool.map(publish, range(NODES)))
-            yield opened
-        finally:
-            opened.request("DELETE", SLICES.path(), query=OURS)
+def admin(plane):
+    with closing(open_server(plane)) as opened, large_fleet(opened, NODES):
+        yield opened
 
 
-def resident_mib():
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * 4096 / 2**20
+@pytest.fixture
+def proxy(plane):
+    with proxy_of(plane) as started:
+        yield started
 
 
-def timed(act):
-    began_s = time.perf_counter()
-    answer = act()
-    return answer, time.perf_counter() - began_s
+@pytest.fixture
+def cluster(proxy, admin, tmp_path):
+    """The adapter on slices that are there already, behind a proxy that notes what it asks for."""
+    with (
+        closing(connect(kubeconfig(tmp_path / "kubeconfig", proxy.url, "admin"))) as server,
+        closing(KubeCluster(server, ["default"], always)) as opened,
+    ):
+        yield opened
 
 
-def test_a_view_is_cheap_once_it_was_taken(server, capsys):
-    before_mib = resident_mib()
-    with closing(KubeCluster(server, ["default"], always)) as cluster:
-        fleet, cold_s = timed(lambda: cluster.view([]))
-        grown_mib = resident_mib() - before_mib
-        _, unchanged_s = timed(lambda: cluster.view([]))
-        (body,) = server.request("GET", SLICES.path(), query={**OURS, "limit": 1})["items"]
-        version = cluster.version()
-        body["metadata"]["annotations"] = {"touched": "true"}
-        server.request("PUT", SLICES.path(name=body["metadata"]["name"]), body)
-        until(lambda: cluster.version() != version)
-        _, changed_s = timed(lambda: cluster.view([]))
-    with capsys.disabled():
-        print(  # noqa: T201  the figures are what this is for
-            f"\ncold {cold_s:.1f} s and {grown_mib:.0f} MiB, unchanged {unchanged_s * 1e3:.2f} ms, "
-            f"one slice changed {changed_s * 1e3:.0f} ms"
-        )
-    assert (NODES * CARDS, NODES * CARDS * 26) == (
-        len(fleet.gpus),
-        sum(len(pool.devices) for pool in fleet.pools),
-    )
-    assert cold_s < 20
-    assert unchanged_s < 0.005
-    assert changed_s < 0.2
-    assert grown_mib < 300
+def reads(proxy):
+    """All that was asked for but watches, which go on by themselves."""
+    return [path for _, path in proxy.asked if "watch=true" not in path]
+
+
+def test_a_view_shows_every_device(cluster):
+    assert NODES * CARDS * DEVICES_OF_A_CARD == len(devices_of(cluster.view([])))
+
+
+def test_an_unchanged_fleet_is_neither_asked_for_nor_put_together_again(cluster, proxy):
+    first = cluster.view([])
+    asked = reads(proxy)
+    assert first is cluster.view([])
+    assert asked == reads(proxy)
+
+
+def test_of_a_fleet_in_which_one_slice_changed_the_other_slices_are_not_read_again(cluster, proxy, admin):
+    first = cluster.view([])
+    asked = reads(proxy)
+    touch_cards(admin)
+    until(lambda: cluster.version() != first.version)
+    second = cluster.view([])
+    known = {id(device) for device in devices_of(first)}
+    assert devices_of(first) == devices_of(second)
+    assert DEVICES_OF_A_CARD == sum(id(device) not in known for device in devices_of(second))
+    assert asked == reads(proxy)

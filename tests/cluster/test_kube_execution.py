@@ -15,8 +15,8 @@ from fleet.shape import Configuration
 from fleet.workload import Mode, Router
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import until
-from tests.cluster.shop import SHOP, shop_of
-from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, change, deployment, standing
+from tests.cluster.shop import SHOP
+from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, change, standing
 from tests.controlplane.build import folder
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
@@ -24,22 +24,10 @@ GOAL = Configuration({HALF: 2})
 TERMS = {WEB: Terms(Mode.FULL, Router.EQUAL, 1, {WHOLE: 1.0, HALF: 0.5}, need_keep=0.5)}
 
 
-@pytest.fixture(scope="module")
-def shop(plane):
-    with shop_of(plane) as made:
-        yield made
-
-
 @pytest.fixture
 def cluster(shop):
-    try:
-        with shop.cluster() as opened:
-            for body in deployment("web", replicas=1):
-                shop.create(opened, body)
-            shop.settle(opened)
-            yield opened
-    finally:
-        shop.clear()
+    with shop.open() as opened:
+        yield opened
 
 
 def wanted_now(cluster, at_s):

@@ -10,29 +10,23 @@ from foreslice.lease import Candidate
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import until
 from tests.cluster.permissions import as_service_account, bind, granted, install, unbind
-from tests.cluster.shop import shop_of
-from tests.contract.test_cluster_contract import HALF, START_S, WEB, change, deployment
+from tests.contract.test_cluster_contract import HALF, START_S, WEB, change
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 OBSERVING, ACTING = "foreslice-observe-workloads", "foreslice-act"
 
 
-@pytest.fixture(scope="module")
-def shop(plane):
-    with shop_of(plane) as made:
-        for name in ("observe", "act"):
-            install(made.server, name)
-        yield made
+@pytest.fixture(scope="module", autouse=True)
+def _installed(shop):
+    for name in ("observe", "act"):
+        install(shop.server, name)
 
 
 @pytest.fixture
 def ours(plane, shop):
     """The API server as our service account sees it, in a shop with Deployment `web`."""
-    with closing(as_service_account(plane, shop.server)) as server, shop.cluster() as admins:
-        for body in deployment("web", replicas=1):
-            shop.create(admins, body)
+    with closing(as_service_account(plane, shop.server)) as server, shop.open():
         yield server
-    shop.clear()
 
 
 @pytest.fixture

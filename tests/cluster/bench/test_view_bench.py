@@ -1,0 +1,67 @@
+"""A view of 1,800 slices with 41,600 devices of 1,600 cards, on a real API server: time and memory."""
+
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from actuator.kube.cluster import KubeCluster
+from tests.cluster.conftest import NEWEST
+from tests.cluster.lab import until
+from tests.cluster.large import CARDS, DEVICES_OF_A_CARD, devices_of, large_fleet, touch_cards
+from tests.cluster.shop import always, open_server
+
+pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
+NODES = 200
+ROUNDS = 3
+PAGE_BYTES = 4096
+
+
+@pytest.fixture(scope="module")
+def server(plane):
+    with closing(open_server(plane)) as opened, large_fleet(opened, NODES):
+        yield opened
+
+
+@pytest.fixture
+def cluster(server):
+    with closing(KubeCluster(server, ["default"], always)) as opened:
+        opened.view([])
+        yield opened
+
+
+def resident_mib():
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * PAGE_BYTES / 2**20
+
+
+def test_first_view(benchmark, server, capsys):
+    """From nothing: lists, watches, and the first snapshot. A fleet is most of what the service holds."""
+    grown_mib = []
+    with ExitStack() as opened:
+
+        def view():
+            before_mib = resident_mib()
+            cluster = opened.enter_context(closing(KubeCluster(server, ["default"], always)))
+            fleet = cluster.view([])
+            grown_mib.append(resident_mib() - before_mib)
+            return fleet
+
+        fleet = benchmark.pedantic(view, rounds=ROUNDS)
+    assert NODES * CARDS * DEVICES_OF_A_CARD == len(devices_of(fleet))
+    with capsys.disabled():
+        print(f"\nfirst view: {grown_mib[0]:.0f} MiB more")  # noqa: T201  the figure is what this is for
+
+
+def test_unchanged_view(benchmark, cluster):
+    assert benchmark(cluster.view, []).gpus
+
+
+def test_view_after_one_slice_changed(benchmark, cluster, server):
+    def change():
+        version = cluster.version()
+        touch_cards(server)
+        until(lambda: cluster.version() != version)
+
+    fleet = benchmark.pedantic(cluster.view, args=([],), setup=change, rounds=5 * ROUNDS)
+    assert fleet.gpus
