@@ -3,6 +3,7 @@
 import json
 from contextlib import ExitStack, closing, contextmanager
 from itertools import chain
+from math import ceil
 
 from tests.cluster.conftest import Agents, connect
 from tests.cluster.days import Days
@@ -51,7 +52,7 @@ def scene(plane, directory, towns, rise_in_s):
                     town.lab.close()
 
         stack.callback(close)
-        rise_s = int(agents.clock.now_s + rise_in_s) // MINUTE_S * MINUTE_S
+        rise_s = ceil((agents.clock.now_s + rise_in_s) / MINUTE_S) * MINUTE_S
         days = {name: Days(rise_s, was_flat=was_flat) for name, was_flat in towns.items()}
         for name, each in days.items():
             made[name] = Town(server, agents, name, each)

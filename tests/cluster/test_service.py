@@ -18,14 +18,18 @@ pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 
 AS_IS, NO_DAYS, FLAT = "as-is", "no-days", "flat"
 HISTORY = {AS_IS: "73h", NO_DAYS: "1h", FLAT: "73h"}
-RISE_IN_S = 510
-AFTER_S = 120
+RISE_IN_S = 540
+"""From before everything is started: a machine with much else to do takes three minutes for that."""
+AFTER_S = 300
+"""At most: it ends as soon as the late ones have grown too."""
 SAMPLE_S = 2
 WINDOW_S = 300
 """The forecast window that covers the lead time of 90 s, a forecast's age of up to 80 s, and a tick."""
 TICKS_S = 20
+LATE_S = 25
+"""An engine that is asked for once requests have risen takes longer than this to load."""
 OBSERVED_S = 480
-lasts = pytest.mark.timeout(900)
+lasts = pytest.mark.timeout(1500)
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +49,18 @@ def seen(plane, tmp_path_factory):
             now_s = made.clock.now_s
             for town in made.towns.values():
                 town.look(now_s - made.rise_s)
-            return now_s > made.rise_s + AFTER_S
+            return now_s > made.rise_s + AFTER_S or all(map(is_done, made.towns.values()))
 
-        until(look, within_s=RISE_IN_S + AFTER_S, every_s=SAMPLE_S)
+        until(look, within_s=2 * (RISE_IN_S + AFTER_S), every_s=SAMPLE_S)
         samples = {name: town.seen for name, town in made.towns.items()}
         (directory / "seen.json").write_text(json.dumps(samples))
         return samples
+
+
+def is_done(town):
+    """Whether a town was watched for long enough, and has grown after the rise."""
+    (first_s, *_), (last_s, _, ready) = town.seen[0], town.seen[-1]
+    return last_s > LATE_S and last_s - first_s >= OBSERVED_S and ready > 1
 
 
 def during(samples, from_s, until_s):
@@ -83,5 +93,5 @@ def test_no_card_is_taken_before_the_window_that_covers_the_lead_time(seen):
 @pytest.mark.parametrize("run", [NO_DAYS, FLAT])
 def test_who_has_seen_no_rise_is_late(seen, run):
     assert {(1.0, 1)} == set(during(seen[run], -RISE_IN_S, 0))
-    assert 1 == during(seen[run], 0, 25)[-1][1]
-    assert 1 < during(seen[run], AFTER_S - 10, AFTER_S + SAMPLE_S)[-1][1]
+    assert 1 == during(seen[run], 0, LATE_S)[-1][1]
+    assert 1 < seen[run][-1][2]

@@ -17,7 +17,7 @@ from simulator.manifests import NAME_LABEL
 from simulator.pods import is_ready
 from simulator.series import exposition
 from tests.builders.engines import Laws, workload
-from tests.cluster.lab import LABEL, Lab, until
+from tests.cluster.lab import LABEL, WITHIN_S, Lab, until
 from tests.cluster.part import LEASH
 from tests.cluster.permissions import bind, lead_in, token_of
 from tests.fakes.manifests import request
@@ -90,7 +90,7 @@ class Town:
 
     def wait(self):
         """Return once its first engine serves."""
-        until(lambda: self.pages and self.lab.get(DEPLOYMENT, WORKLOAD)["status"].get("readyReplicas"), 90)
+        until(lambda: self.pages and self.lab.get(DEPLOYMENT, WORKLOAD)["status"].get("readyReplicas"))
 
     def look(self, at_s):
         """Note what the cluster says of its pods."""
@@ -114,7 +114,7 @@ class Town:
         try:
             yield process
             process.send_signal(signal.SIGTERM)
-            process.wait(30)
+            process.wait(WITHIN_S)
         finally:
             process.kill()
             process.wait()
