@@ -14,6 +14,7 @@ class Reason(StrEnum):
     """Why a sample is unknown."""
 
     ABSENT = "no such series"
+    NOT_EXPORTED = "its engine does not export it"
     EMPTY = "query returned nothing"
     STALE = "newest reading is too old"
     NOT_A_NUMBER = "NaN without a confirmed count of zero"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -12,9 +12,13 @@ from numpy.typing import ArrayLike
 
 from fleet.sample import Reason, Sample, Unknown, Value
 from fleet.signal import Signal
-from predictor.engines import VLLM, Engine
+from predictor.engines import Engine
 from predictor.ports import BUCKET_S, Floats
 from predictor.series import STALE_S, Series
+from predictor.vocabulary import Vocabulary, any_engine
+
+Identity = tuple[tuple[str, str], ...]
+"""Labels that tell one part of a signal from another, in order."""
 
 
 class SeriesKey(NamedTuple):
@@ -24,11 +28,91 @@ class SeriesKey(NamedTuple):
         pod: Name of the pod that exports it.
         series: The engine's own name for it.
         labels: What else tells it apart, e.g. `(("finished_reason", "stop"),)`.
+        scraper: Who scraped it, where several do: one is read where those before it say nothing.
     """
 
     pod: str
     series: str
-    labels: tuple[tuple[str, str], ...] = ()
+    labels: Identity = ()
+    scraper: int = 0
+
+
+class _Scaled(NamedTuple):
+    """A raw series and what its readings are multiplied with."""
+
+    series: Series
+    scale: float
+
+
+class _Pod:
+    """What one pod exports.
+
+    Of each signal the parts under one name of one scraper are added up; names and scrapers that come later
+    are read where those before say nothing, and so are the copies of a part.
+    """
+
+    def __init__(self) -> None:
+        self.newest_s = -math.inf
+        self.engines: dict[str, Engine] = {}
+        self._names: dict[Signal, dict[tuple[int, int], dict[Identity, list[Series]]]] = {}
+
+    def add(self, signal: Signal, place: tuple[int, int], part: Identity, series: Series) -> None:
+        """Take in a series; `place` is its scraper and the rank of its name."""
+        names = self._names.setdefault(signal, {})
+        names.setdefault(place, {}).setdefault(part, []).append(series)
+        self._names[signal] = dict(sorted(names.items()))
+
+    def newest(self, signal: Signal, at_s: float) -> Sample:
+        """Return the newest reading of a signal at `at_s`; what its engine never exports is told apart."""
+        if signal in self._names:
+            return self._read(signal, at_s)
+        if signal is Signal.KV_USE and {Signal.KV_USED, Signal.KV_ROOM} <= self._names.keys():
+            return _share(self._read(Signal.KV_USED, at_s), self._read(Signal.KV_ROOM, at_s))
+        is_exported = any(signal in engine.signals for engine in self.engines.values())
+        return Unknown(Reason.ABSENT if is_exported else Reason.NOT_EXPORTED)
+
+    def buckets(self, signal: Signal, start_s: int, end_s: int) -> Floats:
+        """Return what the buckets in [start_s, end_s) hold, NaN where unknown."""
+        if signal is Signal.KV_USE and signal not in self._names:
+            used, room = (self.buckets(part, start_s, end_s) for part in (Signal.KV_USED, Signal.KV_ROOM))
+            return np.divide(used, room, out=np.full_like(used, np.nan), where=room > 0)
+        combine = _combination(signal)
+        names = [
+            reduce(combine, [_first_known(copies, start_s, end_s) for copies in parts.values()])
+            for parts in self._names.get(signal, {}).values()
+        ]
+        unread = np.full((end_s - start_s) // BUCKET_S, np.nan)
+        return reduce(lambda newer, older: np.where(np.isnan(newer), older, newer), names, unread)
+
+    def life(self, signal: Signal, end_s: float) -> tuple[float, float]:
+        """Return the times of the first and the last reading of a signal up to `end_s`."""
+        if signal is Signal.KV_USE and signal not in self._names:
+            signal = Signal.KV_USED
+        members = list(self._members(signal))
+        return (
+            min((series.first_s for series in members), default=math.inf),
+            max((series.newest_s(end_s) for series in members), default=-math.inf),
+        )
+
+    def _members(self, signal: Signal) -> Iterator[Series]:
+        for parts in self._names.get(signal, {}).values():
+            for copies in parts.values():
+                yield from copies
+
+    def _read(self, signal: Signal, at_s: float) -> Sample:
+        """Read the newest name that is known; parts that say nothing are left out unless all do."""
+        sample: Sample = Unknown(Reason.ABSENT)
+        for parts in self._names[signal].values():
+            known = []
+            for copies in parts.values():
+                for series in copies:
+                    sample = series.increase(at_s) if series.is_counter else series.last(at_s)
+                    if type(sample) is Value:
+                        known.append(sample.value)
+                        break
+            if known:
+                return Value(max(known) if signal.is_ratio else sum(known))
+        return sample
 
 
 class SeriesStore:
@@ -36,14 +120,15 @@ class SeriesStore:
 
     A pod that is gone keeps its past for `buckets` and is absent from `now` once it has been silent for
     `STALE_S`; whether it ought to be there is the caller's to know.
+
+    Args:
+        vocabulary: Engines that the pods may run; default: any that is shipped.
     """
 
-    def __init__(self, engine: Engine = VLLM) -> None:
-        self._engine = engine
-        self._signals = engine.signals()
-        self._series: dict[SeriesKey, Series] = {}
-        self._pods: dict[str, dict[Signal, list[list[Series]]]] = {}
-        self._newest_s: dict[str, float] = {}
+    def __init__(self, vocabulary: Vocabulary | None = None) -> None:
+        self._vocabulary = vocabulary or any_engine()
+        self._series: dict[SeriesKey, _Scaled] = {}
+        self._pods: dict[str, _Pod] = {}
 
     def append(self, key: SeriesKey, t_s: float, value: float) -> None:
         """Add one reading; one of a series that carries no signal is dropped.
@@ -51,17 +136,18 @@ class SeriesStore:
         Raises:
             ValueError: The reading is not newer than the last one of its series.
         """
-        series = self._series.get(key) or self._register(key)
-        if series is not None:
-            series.append(t_s, value)
-            self._newest_s[key.pod] = t_s
+        known = self._series.get(key) or self._register(key)
+        if known is not None:
+            known.series.append(t_s, value * known.scale)
+            self._pods[key.pod].newest_s = t_s
 
     def extend(self, key: SeriesKey, times: ArrayLike, values: ArrayLike) -> None:
         """Add many readings of one series at once; times must rise."""
-        series = self._series.get(key) or self._register(key)
-        if series is not None:
-            series.extend(times, values)
-            self._newest_s[key.pod] = max(series.newest_s(math.inf), self._newest_s.get(key.pod, -math.inf))
+        known = self._series.get(key) or self._register(key)
+        if known is not None:
+            known.series.extend(times, np.asarray(values, dtype=np.float64) * known.scale)
+            pod = self._pods[key.pod]
+            pod.newest_s = max(known.series.newest_s(math.inf), pod.newest_s)
 
     def buckets(self, signals: Sequence[Signal], start_s: int, end_s: int) -> dict[Signal, Floats]:
         """Return by signal what the buckets in [start_s, end_s) hold over all pods, NaN where unknown.
@@ -75,42 +161,44 @@ class SeriesStore:
     def now(self, signals: Sequence[Signal], at_s: float) -> dict[str, dict[Signal, Sample]]:
         """Return by pod the newest readings at `at_s`: increase over the last minute, or newest value."""
         pods = {}
-        for pod, by_signal in self._pods.items():
-            if self._newest_s[pod] >= at_s - STALE_S:
-                samples = {signal: _newest(signal, by_signal.get(signal, ()), at_s) for signal in signals}
+        for name, pod in self._pods.items():
+            if pod.newest_s >= at_s - STALE_S:
+                samples = {signal: pod.newest(signal, at_s) for signal in signals}
                 if any(type(sample) is Value for sample in samples.values()):
-                    pods[pod] = samples
+                    pods[name] = samples
         return pods
 
-    def _register(self, key: SeriesKey) -> Series | None:
-        if key.series not in self._signals:
+    def _register(self, key: SeriesKey) -> _Scaled | None:
+        meaning = self._vocabulary.meaning(key.series, dict(key.labels))
+        if meaning is None:
             return None
-        signal, rank = self._signals[key.series]
-        ranks = self._pods.setdefault(key.pod, {}).setdefault(
-            signal, [[] for _ in self._engine.series[signal]]
-        )
-        series = Series(is_counter=signal.is_counter)
-        ranks[rank].append(series)
-        self._series[key] = series
-        self._newest_s.setdefault(key.pod, -math.inf)
-        return series
+        series = Series(is_counter=meaning.signal.is_counter)
+        copies = meaning.engine.labels.copies
+        part = tuple(label for label in key.labels if label[0] not in copies)
+        pod = self._pods.setdefault(key.pod, _Pod())
+        pod.engines[meaning.engine.name] = meaning.engine
+        pod.add(meaning.signal, (key.scraper, meaning.rank), part, series)
+        scaled = _Scaled(series, meaning.scale)
+        self._series[key] = scaled
+        return scaled
 
     def _over_pods(self, signal: Signal, start_s: int, end_s: int) -> Floats:
-        combine: Callable[[Floats, Floats], Floats] = np.fmax if signal is Signal.KV_USE else _add_known
+        combine = _combination(signal)
         edges = np.arange(start_s, end_s + 1, BUCKET_S)
         total = np.full(len(edges) - 1, np.nan)
         is_missing = np.zeros(len(edges) - 1, dtype=np.bool_)
-        for by_signal in self._pods.values():
-            ranks = by_signal.get(signal, ())
-            members = [series for named in ranks for series in named]
-            born_s = min((series.first_s for series in members), default=math.inf)
-            died_s = max((series.newest_s(end_s) for series in members), default=-math.inf)
+        for pod in self._pods.values():
+            born_s, died_s = pod.life(signal, end_s)
             if born_s >= end_s or died_s <= start_s:
                 continue
-            pod = _of_pod(ranks, combine, start_s, end_s)
-            is_missing |= np.isnan(pod) & (edges[:-1] >= born_s) & (edges[1:] <= died_s)
-            total = combine(total, pod)
+            told = pod.buckets(signal, start_s, end_s)
+            is_missing |= np.isnan(told) & (edges[:-1] >= born_s) & (edges[1:] <= died_s)
+            total = combine(total, told)
         return np.where(is_missing, np.nan, total)
+
+
+def _combination(signal: Signal) -> Callable[[Floats, Floats], Floats]:
+    return np.fmax if signal.is_ratio else _add_known
 
 
 def _add_known(a: Floats, b: Floats) -> Floats:
@@ -118,23 +206,16 @@ def _add_known(a: Floats, b: Floats) -> Floats:
     return np.where(np.isnan(a), b, np.where(np.isnan(b), a, a + b))
 
 
-def _of_pod(
-    ranks: Sequence[Sequence[Series]], combine: Callable[[Floats, Floats], Floats], start_s: int, end_s: int
-) -> Floats:
-    """Combine the label sets of one name; where the newest name says nothing the next older one is read."""
-    names = [reduce(combine, [one.buckets(start_s, end_s) for one in named]) for named in ranks if named]
-    return reduce(lambda newer, older: np.where(np.isnan(newer), older, newer), names)
+def _first_known(copies: Sequence[Series], start_s: int, end_s: int) -> Floats:
+    told = [series.buckets(start_s, end_s) for series in copies]
+    return reduce(lambda first, other: np.where(np.isnan(first), other, first), told)
 
 
-def _newest(signal: Signal, ranks: Sequence[Sequence[Series]], at_s: float) -> Sample:
-    """Read the newest name that is known; label sets that say nothing are left out unless all do."""
-    sample: Sample = Unknown(Reason.ABSENT)
-    for named in ranks:
-        known = []
-        for series in named:
-            sample = series.increase(at_s) if series.is_counter else series.last(at_s)
-            if type(sample) is Value:
-                known.append(sample.value)
-        if known:
-            return Value(max(known) if signal is Signal.KV_USE else sum(known))
-    return sample
+def _share(used: Sample, room: Sample) -> Sample:
+    """Return how much of the room is used; without room nobody knows."""
+    match used, room:
+        case Value(some), Value(most):
+            return Value(some / most) if most > 0 else Unknown(Reason.NOT_A_NUMBER)
+        case Value(), unknown:
+            return unknown
+    return used

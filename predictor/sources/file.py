@@ -11,10 +11,10 @@ import pandas as pd
 from fleet.errors import InputError, UnavailableError
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
-from predictor.engines import VLLM, Engine
 from predictor.ports import InstantSamples, SignalBuckets
 from predictor.readings import SeriesKey, SeriesStore
 from predictor.sources.table import read_table
+from predictor.vocabulary import Vocabulary, any_engine
 
 
 class FileSource:
@@ -26,18 +26,22 @@ class FileSource:
     Args:
         path: The file.
         matches: By workload: labels (columns) that its rows carry, with their values.
-        engine: Whose series these are.
+        vocabularies: By workload: the engines that it may run; default: any that is shipped.
 
     Raises:
         InputError: The file cannot be read or used as it is, or holds no row of a workload.
     """
 
     def __init__(
-        self, path: Path, matches: Mapping[WorkloadKey, Mapping[str, str]], *, engine: Engine = VLLM
+        self,
+        path: Path,
+        matches: Mapping[WorkloadKey, Mapping[str, str]],
+        *,
+        vocabularies: Mapping[WorkloadKey, Vocabulary] | None = None,
     ) -> None:
         self._path = path
         self._matches = matches
-        self._engine = engine
+        self._vocabularies = {key: (vocabularies or {}).get(key, any_engine()) for key in matches}
         self._version = self._seen()
         self._load()
 
@@ -92,25 +96,24 @@ class FileSource:
     def _load(self) -> None:
         table = read_table(self._path)
         stores = {
-            workload: self._store(_rows_of(workload, labels, table, self._path))
+            workload: _store(_rows_of(workload, labels, table, self._path), self._vocabularies[workload])
             for workload, labels in self._matches.items()
         }
         self._stores, self._end_s = stores, float(table["timestamp"].max())
 
-    def _store(self, rows: pd.DataFrame) -> SeriesStore:
-        """Sort the rows into series; of two readings at one time the later row counts."""
-        store = SeriesStore(self._engine)
-        labels = [name for name in rows.columns if name not in {"timestamp", "value", "pod", "series"}]
-        rows = rows[rows["series"].isin(list(self._engine.signals()))]
-        for (pod, series, *values), group in rows.groupby(
-            ["pod", "series", *labels], observed=True, sort=False
-        ):
-            times, readings = group["timestamp"].to_numpy(), group["value"].to_numpy()
-            order = np.argsort(times, kind="stable")
-            order = order[np.append(np.diff(times[order]) > 0, True)]
-            identity = tuple((label, str(value)) for label, value in zip(labels, values, strict=True))
-            store.extend(SeriesKey(str(pod), str(series), identity), times[order], readings[order])
-        return store
+
+def _store(rows: pd.DataFrame, vocabulary: Vocabulary) -> SeriesStore:
+    """Sort the rows into series; of two readings at one time the later row counts."""
+    store = SeriesStore(vocabulary)
+    labels = [name for name in rows.columns if name not in {"timestamp", "value", "pod", "series"}]
+    rows = rows[rows["series"].isin(vocabulary.names(Signal))]
+    for (pod, series, *values), group in rows.groupby(["pod", "series", *labels], observed=True, sort=False):
+        times, readings = group["timestamp"].to_numpy(), group["value"].to_numpy()
+        order = np.argsort(times, kind="stable")
+        order = order[np.append(np.diff(times[order]) > 0, True)]
+        identity = tuple((label, str(value)) for label, value in zip(labels, values, strict=True))
+        store.extend(SeriesKey(str(pod), str(series), identity), times[order], readings[order])
+    return store
 
 
 def _rows_of(

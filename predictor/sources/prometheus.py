@@ -11,13 +11,13 @@ from fleet.errors import InputError
 from fleet.sample import Reason, Sample, Unknown
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
-from predictor.engines import VLLM, Engine
 from predictor.ports import Floats, InstantSamples, SignalBuckets
 from predictor.readings import SeriesKey, SeriesStore
 from predictor.series import STALE_S
 from predictor.sources.access import Access
 from predictor.sources.promql import selector
 from predictor.sources.query import QueryApi
+from predictor.vocabulary import Vocabulary, any_engine
 
 CHUNK_S = 6 * 3600
 """What one query reads of the past: of a series scraped every 2 s these are 10,800 readings, under the
@@ -46,7 +46,7 @@ class PrometheusSource:
     Args:
         url: Address of the server, with whatever stands before `/api/v1`.
         matches: By workload: labels that its series carry, with their values.
-        engine: Whose series these are.
+        vocabularies: By workload: the engines that it may run; default: any that is shipped.
         access: Credentials and trust.
 
     Raises:
@@ -58,12 +58,12 @@ class PrometheusSource:
         url: str,
         matches: Mapping[WorkloadKey, Mapping[str, str]],
         *,
-        engine: Engine = VLLM,
+        vocabularies: Mapping[WorkloadKey, Vocabulary] | None = None,
         access: Access = OPEN,
     ) -> None:
         self._url = url
         self._api = QueryApi(url, access)
-        self._engine = engine
+        self._vocabularies = {key: (vocabularies or {}).get(key, any_engine()) for key in matches}
         self._matches = matches
         for workload, labels in matches.items():
             if not labels:
@@ -74,9 +74,10 @@ class PrometheusSource:
 
     def origins(self) -> dict[WorkloadKey, str]:
         """Return in words, by workload, all that its buckets depend on: server, labels and series."""
-        names = {signal.value: list(names) for signal, names in self._engine.series.items()}
         return {
-            workload: json.dumps([self._url, labels, names], sort_keys=True)
+            workload: json.dumps(
+                [self._url, labels, self._vocabularies[workload].names(Signal)], sort_keys=True
+            )
             for workload, labels in self._matches.items()
         }
 
@@ -121,17 +122,19 @@ class PrometheusSource:
         self, signals: Sequence[Signal], workloads: Sequence[WorkloadKey], span_s: int, at_s: float
     ) -> tuple[dict[WorkloadKey, SeriesStore], bool]:
         """Return what was scraped in the `span_s` up to `at_s`, and whether the server says it is partial."""
-        names = [name for signal in signals for name in self._engine.series[signal]]
         found: dict[WorkloadKey, list[Readings]] = {workload: [] for workload in workloads}
         is_partial = False
         for labels, owners in self._owners(workloads).items():
             values = {label: sorted({own[at] for own in owners}) for at, label in enumerate(labels)}
+            spoken = {self._vocabularies[workload] for these in owners.values() for workload in these}
+            names = sorted({name for vocabulary in spoken for name in vocabulary.names(signals)})
             answer = self._api.readings(selector(names, values), span_s, at_s)
             is_partial |= answer.is_partial
             for series in answer.series:
                 for workload in owners.get(tuple(series[0].get(label, "") for label in labels), ()):
                     found[workload].append(series)
-        return {workload: self._store(series) for workload, series in found.items()}, is_partial
+        stores = {key: _store(series, self._vocabularies[key]) for key, series in found.items()}
+        return stores, is_partial
 
     def _owners(
         self, workloads: Sequence[WorkloadKey]
@@ -143,39 +146,24 @@ class PrometheusSource:
             groups.setdefault(labels, {}).setdefault(values, []).append(workload)
         return groups
 
-    def _store(self, found: Sequence[Readings]) -> SeriesStore:
-        """Sort series by pod; where one scraper says nothing the next is read, never two of them together."""
-        pods: dict[str, dict[tuple[str, ...], list[Readings]]] = {}
-        for series in found:
-            scraper = tuple(series[0].get(label, "") for label in SCRAPER_LABELS)
-            pods.setdefault(_pod(series[0]), {}).setdefault(scraper, []).append(series)
-        store = SeriesStore(_scraped_by(self._engine, max(map(len, pods.values()), default=0)))
-        for pod, scrapers in pods.items():
-            for at, scraper in enumerate(sorted(scrapers)):
-                for labels, times, values in scrapers[scraper]:
-                    key = SeriesKey(pod, _scraped_name(labels["__name__"], at), _about(labels))
-                    store.extend(key, times, values)
-        return store
-
 
 def _chunks(start_s: int, end_s: int) -> Iterator[tuple[int, int]]:
     for from_s in range(start_s, end_s, CHUNK_S):
         yield from_s, min(from_s + CHUNK_S, end_s)
 
 
-def _scraped_by(engine: Engine, scrapers: int) -> Engine:
-    """Return the engine as several scrapers see it: one of them is read where those before it say nothing."""
-    return Engine(
-        engine.name,
-        {
-            signal: tuple(_scraped_name(name, at) for at in range(scrapers) for name in names)
-            for signal, names in engine.series.items()
-        },
-    )
-
-
-def _scraped_name(name: str, scraper: int) -> str:
-    return f"{scraper} {name}"
+def _store(found: Sequence[Readings], vocabulary: Vocabulary) -> SeriesStore:
+    """Sort series by pod; where one scraper says nothing the next is read, never two of them together."""
+    pods: dict[str, dict[tuple[str, ...], list[Readings]]] = {}
+    for series in found:
+        scraper = tuple(series[0].get(label, "") for label in SCRAPER_LABELS)
+        pods.setdefault(_pod(series[0]), {}).setdefault(scraper, []).append(series)
+    store = SeriesStore(vocabulary)
+    for pod, scrapers in pods.items():
+        for at, scraper in enumerate(sorted(scrapers)):
+            for labels, times, values in scrapers[scraper]:
+                store.extend(SeriesKey(pod, labels["__name__"], _about(labels), at), times, values)
+    return store
 
 
 def _pod(labels: Mapping[str, str]) -> str:

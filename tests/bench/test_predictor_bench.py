@@ -9,7 +9,7 @@ import pytest
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
 from predictor.demand import NOW_SIGNALS, demand_history, now_reading
-from predictor.engines import VLLM
+from predictor.engines import shipped
 from predictor.forecasters.hold import Hold
 from predictor.ladder import Ladder
 from predictor.ports import InstantSamples, SignalBuckets
@@ -18,6 +18,7 @@ from predictor.sources.file import FileSource
 from tests.builders.work import DAY, KEY, daily_work, series
 
 PODS = 20
+SERIES = {signal: shipped()["vllm"].series[signal] for signal in NOW_SIGNALS}
 SCRAPES = DAY * 4
 
 
@@ -27,10 +28,10 @@ def store():
     store = SeriesStore()
     times = np.arange(SCRAPES) * 15.0
     for pod in range(PODS):
-        for signal, names in VLLM.series.items():
+        for signal, names in SERIES.items():
             gauge = 0.0 if signal is Signal.WAITING else 0.5
             values = np.arange(SCRAPES) * 2.0 if signal.is_counter else np.full(SCRAPES, gauge)
-            store.extend(SeriesKey(f"pod-{pod}", names[0]), times, values)
+            store.extend(SeriesKey(f"pod-{pod}", names[0].name), times, values)
     return store
 
 
@@ -65,7 +66,7 @@ def test_what_a_tick_concludes_of_twenty_pods(benchmark, store):
 
 
 def test_one_scrape_of_twenty_pods(benchmark):
-    keys = [SeriesKey(f"pod-{pod}", name[0]) for pod in range(PODS) for name in VLLM.series.values()]
+    keys = [SeriesKey(f"pod-{pod}", name[0].name) for pod in range(PODS) for name in SERIES.values()]
     store, times = SeriesStore(), itertools.count()
 
     def scrape():
@@ -95,8 +96,8 @@ def test_a_file_of_eight_pods_and_eight_days(benchmark, tmp_path):
     path, n = tmp_path / "metrics.csv", 8 * DAY
     with path.open("w", encoding="utf-8") as file:
         file.write("timestamp,series,pod,namespace,value,model_name\n")
-        for pod, names in itertools.product(range(8), VLLM.series.values()):
-            file.writelines(f"{60 * i},{names[0]},llama-{pod},prod,{i},llama\n" for i in range(n))
+        for pod, names in itertools.product(range(8), SERIES.values()):
+            file.writelines(f"{60 * i},{names[0].name},llama-{pod},prod,{i},llama\n" for i in range(n))
     workload = WorkloadKey("prod", "llama")
     source = benchmark.pedantic(lambda: FileSource(path, {workload: {"model_name": "llama"}}), rounds=2)
     assert 60 * (n - 1) == source.end_s

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from fleet.sample import Value, known
 from fleet.signal import Signal
 from predictor.demand import demand_history
-from predictor.engines import VLLM
 from predictor.ports import SignalBuckets
 from predictor.readings import SeriesKey, SeriesStore
 from predictor.series import Series
@@ -153,7 +152,17 @@ def test_demand_is_unknown_or_not_negative_and_never_less_known_than_said(
     completions, waiting, running, prompt, output
 ):
     values = dict(
-        zip(VLLM.series, map(np.array, (completions, prompt, output, waiting, running)), strict=False)
+        zip(
+            (
+                Signal.COMPLETIONS,
+                Signal.PROMPT_TOKENS,
+                Signal.OUTPUT_TOKENS,
+                Signal.WAITING,
+                Signal.RUNNING,
+            ),
+            map(np.array, (completions, prompt, output, waiting, running)),
+            strict=True,
+        )
     )
     demand = demand_history(
         SignalBuckets(KEY, 0, {signal: row.astype(float) for signal, row in values.items()})

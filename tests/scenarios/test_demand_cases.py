@@ -93,8 +93,14 @@ CASES = {
         Value(1),
         True,
     ),
-    "the KV gauge has a name that nobody knows": (
+    "the KV gauge was renamed by relabelling, as KServe does": (
         engine("a", BUSY, kv_name="kserve_vllm:kv_cache_usage_perc"),
+        "a",
+        Value(1),
+        True,
+    ),
+    "the KV gauge has a name that nobody knows": (
+        engine("a", BUSY, kv_name="our_vllm:kv_cache_usage_perc"),
         "a",
         Value(1),
         False,

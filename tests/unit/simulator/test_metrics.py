@@ -10,7 +10,7 @@ from fleet.sample import Value
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
 from predictor.demand import HISTORY_SIGNALS, demand_history
-from predictor.engines import VLLM
+from predictor.engines import shipped
 from simulator.metrics import SCRAPE_S, EmbeddedMetrics, Past
 from simulator.series import exposition
 from tests.builders.engines import MIX, WHOLE, constant, engines, workload
@@ -141,4 +141,4 @@ def test_newest_values_are_those_of_the_text_that_the_pod_exposes():
     }
     for signal in (Signal.RUNNING, Signal.WAITING, Signal.KV_USE):
         newest = metrics.now([signal], [KEY], 300)[KEY].pods["a-0"][signal]
-        assert Value(text[VLLM.series[signal][0]]) == newest
+        assert Value(text[shipped()["vllm"].series[signal][0].name]) == newest

@@ -1,0 +1,64 @@
+"""What a series means, given the engines that may have exported it: the look-up over `predictor.engines`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from fleet.signal import Signal
+from predictor.engines import Engine, Named, Role, shipped
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What one series carries.
+
+    Attributes:
+        engine: Which of the vocabulary's engines exports it.
+        signal: What it carries.
+        rank: Place of its name among the signal's names, 0 = newest.
+        scale: What a reading is multiplied with to be in the signal's unit.
+    """
+
+    engine: Engine
+    signal: Signal
+    rank: int
+    scale: float
+
+
+class Vocabulary:
+    """Names of the series of some engines, a workload's own or all that it might run."""
+
+    def __init__(self, engines: Iterable[Engine]) -> None:
+        self.engines = tuple(engines)
+        self._names: dict[Signal, list[str]] = {}
+        self._meanings: dict[str, list[tuple[Named, Meaning]]] = {}
+        for engine in self.engines:
+            for signal, names in engine.series.items():
+                known = self._names.setdefault(signal, [])
+                for named in names:
+                    meaning = Meaning(engine, signal, len(known), named.scale)
+                    known.append(named.name)
+                    self._meanings.setdefault(named.name, []).append((named, meaning))
+        for meanings in self._meanings.values():
+            meanings.sort(key=lambda told: not told[0].where)  # what has conditions comes first
+
+    def names(self, signals: Iterable[Signal]) -> list[str]:
+        """Return the series that these signals are read from; a cache's share may have to be reckoned."""
+        wanted = set(signals)
+        if Signal.KV_USE in wanted:
+            wanted |= {Signal.KV_USED, Signal.KV_ROOM}
+        return sorted({name for signal in wanted for name in self._names.get(signal, ())})
+
+    def meaning(self, name: str, labels: Mapping[str, str]) -> Meaning | None:
+        """Return what the series carries, `None` for one that is not read."""
+        return next((meaning for named, meaning in self._meanings.get(name, ()) if named.fits(labels)), None)
+
+
+@cache
+def any_engine() -> Vocabulary:
+    """Return the names of every shipped engine whose series nobody else's can be taken for."""
+    return Vocabulary(
+        engine for engine in shipped().values() if engine.role is Role.ENGINE and not engine.needs_match
+    )
