@@ -15,6 +15,7 @@ import typer
 from fleet.errors import InputError, UnavailableError
 from foreslice import output as standard_output
 from foreslice.commands import loop
+from foreslice.commands.bench import bench
 from foreslice.commands.config import config
 from foreslice.commands.options import (
     EXIT_BUG,
@@ -30,6 +31,7 @@ app = typer.Typer(
 app.command()(loop.run)
 app.command()(loop.demo)
 app.add_typer(config, name="config")
+app.add_typer(bench, name="bench")
 
 
 def _print_version(asked: bool) -> None:

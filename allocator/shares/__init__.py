@@ -1,0 +1,1 @@
+"""Where on shared cards a replica goes: expected fragmentation under the mix that is still to come."""
