@@ -54,7 +54,7 @@ def prior(model: ModelSpec, board: Board, shape: Shape) -> Law:
     `InputError` if nothing is known about the speed of the board or it has no such profile.
     """
     hardware = slice_of(board, shape)
-    speed = speed_of(board.id)
+    speed = speed_of(board)
     bytes_per_ms = speed.bandwidth_tb_per_s * 1e9 * BANDWIDTH_EFFICIENCY * hardware.bandwidth_share
     operations_per_ms = speed.bf16_tflops * 1e9 * PREFILL_UTILISATION * hardware.sm_share**SM_EXPONENT
     return Law(

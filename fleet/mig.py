@@ -2,7 +2,8 @@
 
 A board is a row of memory slices. An instance covers a run of them from one of the starts that its
 profile offers, and none may be covered twice (NVML `nvmlGpuInstancePlacement_t`: creation fails on
-overlap). Besides, a board has one media extension and a number of compute slices to share.
+overlap). Besides, a board has one media extension and a number of compute slices to share, and on some
+boards decoders run out first.
 """
 
 from __future__ import annotations
@@ -35,10 +36,14 @@ _CACHED_QUESTIONS = 256
 
 
 class _Claim(NamedTuple):
-    """What instances hold: a bit for each exclusive unit, and compute slices."""
+    """What instances hold: a bit for each exclusive unit, compute slices, and decoders."""
 
     exclusive: int
     compute_slices: int
+    decoders: int
+
+
+_NOTHING = _Claim(0, 0, 0)
 
 
 def mask(board: Board, placement: Placement) -> int:
@@ -63,10 +68,7 @@ def illegality(board: Board, layout: Iterable[Placement]) -> str | None:
             if _claim(board, other).exclusive & _claim(board, placement).exclusive:
                 return f"board {board.id}: {other} and {placement} both hold the only media extension"
         held.append(placement)
-    compute_slices = _held(board, held).compute_slices
-    if compute_slices > board.compute_slices:
-        return f"board {board.id}: {compute_slices} compute slices held, it has {board.compute_slices}"
-    return None
+    return _shortage(board, _held(board, held))
 
 
 def is_legal(board: Board, layout: Iterable[Placement]) -> bool:
@@ -125,7 +127,7 @@ def realise(board: Board, counts: Mapping[str, int], keep: Layout = frozenset())
 
 @lru_cache(maxsize=_CACHED_QUESTIONS)
 def _placed_layouts(board: Board, names: tuple[str, ...]) -> frozenset[Layout]:
-    return frozenset(_extensions(board, _placements(board, names), frozenset(), _Claim(0, 0)))
+    return frozenset(_extensions(board, _placements(board, names), frozenset(), _NOTHING))
 
 
 @lru_cache(maxsize=_CACHED_QUESTIONS)
@@ -192,24 +194,35 @@ def _room(board: Board, held: _Claim) -> tuple[int, ...]:
     return tuple(sum(_fits(board, held, claim) for claim in claims) for claims in _claims_by_width(board))
 
 
+def _shortage(board: Board, held: _Claim) -> str | None:
+    if held.compute_slices > board.compute_slices:
+        return f"board {board.id}: {held.compute_slices} compute slices held, it has {board.compute_slices}"
+    if board.decoders is not None and held.decoders > board.decoders:
+        return f"board {board.id}: {held.decoders} decoders held, it has {board.decoders}"
+    return None
+
+
 def _fits(board: Board, held: _Claim, claim: _Claim) -> bool:
-    is_free = not held.exclusive & claim.exclusive
-    return is_free and held.compute_slices + claim.compute_slices <= board.compute_slices
+    return not held.exclusive & claim.exclusive and _shortage(board, _sum(held, claim)) is None
 
 
 def _claim(board: Board, placement: Placement) -> _Claim:
     profile = board.profile(placement.profile)
     # The media extension is one more unit that a single instance can hold: the bit after the grid.
     media_extension = profile.media_extension << board.grid
-    return _Claim(mask(board, placement) | media_extension, profile.compute_slices)
+    return _Claim(mask(board, placement) | media_extension, profile.compute_slices, profile.engines.decoder)
 
 
 def _sum(held: _Claim, claim: _Claim) -> _Claim:
-    return _Claim(held.exclusive | claim.exclusive, held.compute_slices + claim.compute_slices)
+    return _Claim(
+        held.exclusive | claim.exclusive,
+        held.compute_slices + claim.compute_slices,
+        held.decoders + claim.decoders,
+    )
 
 
 def _held(board: Board, layout: Iterable[Placement]) -> _Claim:
-    held = _Claim(0, 0)
+    held = _NOTHING
     for placement in layout:
         held = _sum(held, _claim(board, placement))
     return held

@@ -2,33 +2,61 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fleet.boards import Board
+from fleet.errors import InputError
 
 WHOLE = "whole"
+
+_CARDS = re.compile(r"([1-9]\d?)x")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Shape:
-    """A whole GPU or a MIG profile of one kind of board.
+    """Whole GPUs or a MIG profile of one kind of board.
+
+    `InputError` for several MIG instances: no peer-to-peer traffic leaves one, so that no engine spans two.
 
     Attributes:
         board: Id of the board it is cut from.
         profile: MIG profile as the device names it, or `"whole"`.
+        cards: Whole cards of one NVLink domain over which the model is spread (tensor parallelism).
     """
 
     board: str
     profile: str = WHOLE
+    cards: int = 1
+
+    def __post_init__(self) -> None:
+        if self.cards != 1 and not (self.is_whole and self.cards > 1):
+            problem = "one replica cannot span several MIG instances, nor less than one card"
+            raise InputError(problem, where=f"shape {self}", fix="use one instance or whole cards")
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is an uncut card."""
+        """Whether it is made of uncut cards."""
         return self.profile == WHOLE
 
+    @property
+    def name(self) -> str:
+        """What it is called beside others of its board: `whole`, `2x` for two cards, or the profile."""
+        return self.profile if self.cards == 1 else f"{self.cards}x"
+
     def __str__(self) -> str:
-        return f"{self.board}:{self.profile}"
+        return f"{self.board}:{self.name}"
+
+
+def shape_named(board: Board, name: str) -> Shape:
+    """Return the shape that a person calls `name`: `whole`, `1x`, `2x`, ... or a profile of the board.
+
+    `InputError` naming the profiles if it is none of these.
+    """
+    if match := _CARDS.fullmatch(name):
+        return Shape(board.id, cards=int(match[1]))
+    return Shape(board.id) if name == WHOLE else Shape(board.id, board.profile(name).name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +66,10 @@ class Slice:
     Attributes:
         shape: The shape described.
         sm: Streaming multiprocessors.
-        sm_share: Share of the board's multiprocessors, 0..1.
-        bandwidth_share: Share of the board's memory bandwidth, 0..1.
+        sm_share: Share of a board's multiprocessors, 0..1, or the number of cards.
+        bandwidth_share: Share of a board's memory bandwidth, 0..1, or the number of cards.
         memory_gib: Memory in GiB.
-        gpu_share: What it costs of a card: the larger of its compute and memory share.
+        gpu_share: What it costs in cards: the larger of its compute and memory share.
     """
 
     shape: Shape
@@ -59,7 +87,8 @@ def slice_of(board: Board, shape: Shape) -> Slice:
     MIG user guide, and fits of public vLLM-on-MIG measurements (NEWSLabNTU/Delta-HPC).
     """
     if shape.is_whole:
-        return Slice(shape, board.sm, 1.0, 1.0, board.memory_gib, 1.0)
+        n = shape.cards
+        return Slice(shape, n * board.sm, n, n, n * board.memory_gib, n)
     profile = board.profile(shape.profile)
     memory_share = profile.memory_slices / board.grid
     return Slice(
@@ -73,12 +102,16 @@ def slice_of(board: Board, shape: Shape) -> Slice:
 
 
 def shapes_of(board: Board) -> tuple[Shape, ...]:
-    """Return every shape that `board` offers, whole card first; media-extension profiles are left out.
+    """Return every shape that one card of `board` offers, the whole card first.
 
-    A media extension buys decoders, which no language model uses, and a card has only one.
+    Of profiles that differ in media engines or graphics only, which no language model uses, the first is
+    taken; those with the media extension are left out, a card has only one.
     """
-    profiles = (Shape(board.id, p.name) for p in board.profiles if not p.media_extension)
-    return (Shape(board.id), *profiles)
+    plain: dict[tuple[int, int], str] = {}
+    for profile in board.profiles:
+        if not profile.media_extension:
+            plain.setdefault((profile.memory_slices, profile.sm), profile.name)
+    return (Shape(board.id), *(Shape(board.id, name) for name in plain.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,4 +136,4 @@ class Configuration:
         return Configuration({**self.counts, shape: self.counts.get(shape, 0) + n})
 
     def __str__(self) -> str:
-        return " + ".join(f"{n} x {s.profile}" for s, n in self.counts.items()) or "nothing"
+        return " + ".join(f"{n} x {s.name}" for s, n in self.counts.items()) or "nothing"

@@ -39,7 +39,7 @@ def test_a_mig_shape_asks_the_mig_class_for_its_profile_and_guards_what_may_be_a
                     cel(f"'profile' in {attributes} && {attributes}.profile == '1g.10gb'"),
                     cel(
                         f"'productName' in {attributes} "
-                        f"&& {attributes}.productName in ['NVIDIA H100 80GB HBM3']"
+                        f"&& {attributes}.productName in ['NVIDIA H100 80GB HBM3', 'NVIDIA H800']"
                     ),
                 ],
                 "allocationMode": "ExactCount",

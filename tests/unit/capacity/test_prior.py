@@ -43,7 +43,7 @@ def test_the_fixed_time_lies_in_the_band_of_measured_bandwidth_efficiencies(mode
     """Fits imply 73 to 84 % of the peak bandwidth, with up to 2 ms of it spent on launching."""
     shape = Shape("a100-40gb", profile)
     share = slice_of(A100_40GB, shape).bandwidth_share
-    at_peak_ms = model.weight_bytes / (speed_of("a100-40gb").bandwidth_tb_per_s * 1e9 * share)
+    at_peak_ms = model.weight_bytes / (speed_of(A100_40GB).bandwidth_tb_per_s * 1e9 * share)
 
     alpha = prior(model, A100_40GB, shape).alpha_ms
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fleet.boards import A30_24GB, A100_40GB, A100_80GB, BOARDS, H100_80GB
+from fleet.boards import A30_24GB, BOARDS, H100_80GB
 from fleet.errors import InputError
 from fleet.mig import (
     Placement,
@@ -16,8 +16,9 @@ from fleet.mig import (
     undominated_counts,
 )
 
-EIGHT_WIDE = [A100_40GB, A100_80GB, H100_80GB]
-EVERY_BOARD = list(BOARDS.values())
+EIGHT_WIDE = [board for board in BOARDS.values() if board.grid == 8]
+EVERY_BOARD = [board for board in BOARDS.values() if board.profiles]
+RTX_PRO = BOARDS["rtx-pro-6000-96gb"]
 
 
 def by_id(board):
@@ -115,6 +116,38 @@ def test_every_legal_layout_stays_within_the_engines_of_the_board(board):
         assert sum(engines.decoder for engines in held) <= whole.decoder
         assert sum(engines.jpeg for engines in held) <= whole.jpeg
         assert sum(engines.ofa for engines in held) <= whole.ofa
+
+
+@pytest.mark.parametrize(
+    ("decoders", "text"),
+    [
+        (5, "1g.24gb+me.all@0 1g.24gb@3"),
+        (6, "1g.24gb@0 1g.24gb@3 2g.48gb+me.all@6"),
+        (5, "1g.24gb+me.all@0 1g.24gb-me@3 1g.24gb+gfx@6"),
+    ],
+)
+def test_beside_an_instance_with_all_media_engines_only_those_without_fit(decoders, text):
+    expected = f"board rtx-pro-6000-96gb: {decoders} decoders held, it has 4"
+    assert expected == illegality(RTX_PRO, layout(text))
+    assert is_legal(RTX_PRO, layout("2g.48gb+me.all@0 1g.24gb-me@6 1g.24gb-me@9"))
+
+
+def test_two_instances_with_media_engines_of_either_kind_exclude_each_other():
+    problem = illegality(RTX_PRO, layout("1g.24gb+me.all@0 1g.24gb+me@3"))
+    assert "both hold the only media extension" in problem
+
+
+def test_figures_of_the_board_twelve_wide():
+    """Quarters and halves as on an A30: five ways to fill it, three of them undominated."""
+    assert (25, 5, 4) == figures(RTX_PRO, ["1g.24gb", "2g.48gb", "4g.96gb"])
+
+
+def test_a_board_without_mig_has_no_layout_but_the_empty_one():
+    board = BOARDS["l4-24gb"]
+    assert frozenset() == placed_layouts(board)
+    assert is_legal(board, [])
+    expected = "board l4-24gb: no MIG profile 1g.10gb; use it whole: it has no MIG"
+    assert expected == illegality(board, layout("1g.10gb@0"))
 
 
 @pytest.mark.parametrize("question", [placed_layouts, maximal_layouts, undominated_counts])
