@@ -17,6 +17,7 @@ from foreslice import output as standard_output
 from foreslice.commands import loop
 from foreslice.commands.bench import bench
 from foreslice.commands.config import config
+from foreslice.commands.history import history
 from foreslice.commands.options import (
     EXIT_BUG,
     EXIT_INPUT,
@@ -32,6 +33,7 @@ app.command()(loop.run)
 app.command()(loop.demo)
 app.add_typer(config, name="config")
 app.add_typer(bench, name="bench")
+app.add_typer(history, name="history")
 
 
 def _print_version(asked: bool) -> None:

@@ -28,10 +28,12 @@ from foreslice.settings.schema import (
     Settings,
 )
 from foreslice.tick import Loop
+from predictor.demand import HISTORY_SIGNALS
 from predictor.ladder import Ladder
 from predictor.ports import Forecaster, MetricsSource
 from predictor.sources.access import Access
 from predictor.sources.file import FileSource
+from predictor.sources.kept import KeptSource
 from predictor.sources.prometheus import PrometheusSource
 from simulator.tenants import tenants_of
 from simulator.world import World, WorldSpec
@@ -54,8 +56,8 @@ class Surroundings:
         metrics: Where demand is read from.
         cluster: What is acted on, `None` = nothing.
         boards: Kinds of cards.
-        before_tick: Called before every tick; moves a simulated world on, and does nothing elsewhere. Returns
-            what the user has to be told about it, `None` when there is nothing.
+        before_tick: Called before every tick; moves a simulated world on. Returns what the user has to be
+            told about the surroundings, `None` when there is nothing.
         alone: Held by a job while it uses the adapters: a simulated world serves one at a time.
         close: Ends what goes on beside the jobs: watches, and our part in who leads.
     """
@@ -111,19 +113,18 @@ def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
     if isinstance(settings.cluster, KubernetesCluster):
         if outside is None:
             raise AssertionError(ELSEWHERE)
-        return _in_kubernetes(settings, settings.cluster, folder, *outside)
+        return _in_kubernetes(settings, settings.cluster, folder, outside)
     if isinstance(settings.cluster, NoCluster):
         if outside is None:
             raise AssertionError(ELSEWHERE)
-        clock, metrics = outside
         boards = (BOARDS[settings.cluster.board],)
-        return Surroundings(clock, metrics, None, boards, lambda: None, nullcontext())
+        return Surroundings(outside.clock, outside.metrics, None, boards, outside.trouble, nullcontext())
     world = _world(settings.cluster, workloads_of(settings))
     world_clock = WorldClock(world, WallClock())
-    clock, metrics = outside or (world_clock, world.metrics)
+    outside = outside or _Outside(world_clock, world.metrics)
     return Surroundings(
-        clock=clock,
-        metrics=metrics,
+        clock=outside.clock,
+        metrics=outside.metrics,
         cluster=world.cluster,
         boards=(world.spec.board,),
         before_tick=world_clock.move_world,
@@ -132,7 +133,7 @@ def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
 
 
 def _in_kubernetes(
-    settings: Settings, chosen: KubernetesCluster, folder: Path, clock: Clock, metrics: MetricsSource
+    settings: Settings, chosen: KubernetesCluster, folder: Path, outside: _Outside
 ) -> Surroundings:
     keys = [workload.key for workload in workloads_of(settings)]
     attached = Attached(
@@ -145,7 +146,15 @@ def _in_kubernetes(
     except UnavailableError:
         attached.close()
         raise
-    return Surroundings(clock, metrics, attached.cluster, boards, lambda: None, nullcontext(), attached.close)
+    return Surroundings(
+        outside.clock,
+        outside.metrics,
+        attached.cluster,
+        boards,
+        outside.trouble,
+        nullcontext(),
+        attached.close,
+    )
 
 
 def _boards(cluster: Cluster, keys: list[WorkloadKey]) -> tuple[Board, ...]:
@@ -155,12 +164,21 @@ def _boards(cluster: Cluster, keys: list[WorkloadKey]) -> tuple[Board, ...]:
     return boards
 
 
-def _recorded(settings: Settings, folder: Path) -> tuple[Clock, MetricsSource] | None:
-    """Return what demand was recorded by, after the clock that it goes by; `None` for simulated engines."""
+@dataclass(frozen=True, slots=True)
+class _Outside:
+    """What demand is recorded by, the clock that it goes by, and what is wrong that costs no answer."""
+
+    clock: Clock
+    metrics: MetricsSource
+    trouble: Callable[[], str | None] = lambda: None
+
+
+def _recorded(settings: Settings, folder: Path) -> _Outside | None:
+    """Return what demand is recorded by, `None` for simulated engines."""
     metrics = settings.metrics
     if isinstance(metrics, FileMetrics):
         source = FileSource(folder / metrics.path, matches_of(settings))
-        return _FileClock(source), source
+        return _Outside(_FileClock(source), source)
     if isinstance(metrics, PrometheusMetrics):
         access = Access(
             token_file=_beside(folder, metrics.token_file),
@@ -170,7 +188,17 @@ def _recorded(settings: Settings, folder: Path) -> tuple[Clock, MetricsSource] |
             is_insecure=metrics.insecure,
             timeout_s=metrics.timeout,
         )
-        return WallClock(), PrometheusSource(metrics.url, matches_of(settings), access=access)
+        prometheus = PrometheusSource(metrics.url, matches_of(settings), access=access)
+        if settings.history is None:
+            return _Outside(WallClock(), prometheus)
+        kept = KeptSource(
+            prometheus,
+            folder / settings.history.path,
+            prometheus.origins(),
+            HISTORY_SIGNALS,
+            settings.loop.history,
+        )
+        return _Outside(WallClock(), kept, lambda: kept.trouble or None)
     return None
 
 
@@ -186,7 +214,8 @@ def have_same_surroundings(settings: Settings, other: Settings) -> bool:
 def _outside(settings: Settings) -> tuple[object, ...]:
     served = [(w.namespace, w.name, w.model, w.slo, w.match) for w in settings.workloads]
     leads = settings.acting and isinstance(settings.cluster, KubernetesCluster)
-    return settings.metrics, settings.cluster, served, leads
+    kept = settings.history and (settings.history, settings.loop.history)
+    return settings.metrics, settings.cluster, served, leads, kept
 
 
 def _world(cluster: EmbeddedCluster, workloads: tuple[Workload, ...]) -> World:

@@ -211,6 +211,15 @@ class LoopSettings(_Group):
     shape_dwell: Annotated[Pause, Field(description="a workload keeps its shapes this long")] = 3600.0
 
 
+class HistorySettings(_Group):
+    """What was read from Prometheus is kept, so that a restart asks for the newest minutes only."""
+
+    path: Annotated[
+        Path,
+        Field(description="scratch folder, relative to this file; without `history` nothing is kept"),
+    ]
+
+
 class HttpSettings(_Group):
     """Where /metrics, /healthz and /readyz are served."""
 
@@ -228,6 +237,7 @@ class Settings(_Group):
     )
     acting: Annotated[bool, Field(description="false: decide and say, write nothing")] = False
     loop: LoopSettings = LoopSettings()
+    history: HistorySettings | None = None
     http: HttpSettings = HttpSettings()
     # Not `min_length`: pydantic counts the items that are good, and would call a list of bad ones empty.
     workloads: Annotated[tuple[WorkloadSettings, ...], Field(json_schema_extra={"minItems": 1})]
@@ -250,6 +260,13 @@ class Settings(_Group):
         if self.metrics.source == "prometheus" and self.cluster.kind == "embedded":
             message = "prometheus needs cluster.kind kubernetes or none: a simulated world has its own time"
             raise _misplaced(message, "metrics", "source")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_past_to_keep(self) -> Settings:
+        if self.history is not None and self.metrics.source != "prometheus":
+            message = f"keeps what comes from Prometheus, and metrics.source is {self.metrics.source}"
+            raise _misplaced(message, "history")
         return self
 
     @model_validator(mode="after")

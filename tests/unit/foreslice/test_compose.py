@@ -7,6 +7,7 @@ from fleet.errors import InputError
 from foreslice.clock import WallClock
 from foreslice.compose import WorldClock, have_same_surroundings, loop_of, surroundings_of
 from foreslice.settings.schema import Settings
+from predictor.sources.kept import KeptSource
 from predictor.sources.prometheus import PrometheusSource
 
 DAY_S = 86400
@@ -40,13 +41,14 @@ class World:
         self.now_s = at_s
 
 
-def settings(metrics=None, cluster=None, **workload):
+def settings(metrics=None, cluster=None, history=None, **workload):
     one = {"name": "chat", "model": "qwen2.5-7b-bf16", "slo": {"ttft": {"p95": "1s"}}} | workload
     return Settings.model_validate(
         {
             "version": "v1",
             "metrics": metrics or {"source": "embedded"},
             "cluster": cluster or {"kind": "embedded", "nodes": 1},
+            "history": history,
             "workloads": [one],
         }
     )
@@ -116,6 +118,28 @@ def test_a_prometheus_goes_by_the_machines_clock_and_its_files_stand_beside_the_
     assert isinstance(chosen.metrics, PrometheusSource)
     assert isinstance(chosen.clock, WallClock)
     assert (None, None) == (chosen.cluster, chosen.before_tick())
+
+
+THERE = {"source": "prometheus", "url": "https://prometheus:9090"}, {"kind": "none"}
+
+
+def test_history_is_kept_beside_the_settings_and_what_is_wrong_with_that_is_told(tmp_path):
+    chosen = surroundings_of(settings(*THERE, history={"path": "past"}), tmp_path)
+
+    assert isinstance(chosen.metrics, KeptSource)
+    assert (tmp_path / "past").is_dir()
+    assert chosen.before_tick() is None
+    chosen.metrics.trouble = "history is not kept"
+    assert "history is not kept" == chosen.before_tick()
+
+
+def test_where_history_is_kept_and_how_long_is_chosen_with_the_adapters():
+    kept, elsewhere = (settings(*THERE, history={"path": path}) for path in ("past", "other"))
+    longer = kept.model_copy(update={"loop": kept.loop.model_copy(update={"history": 2 * DAY_S})})
+    assert have_same_surroundings(kept, settings(*THERE, history={"path": "past"}))
+    assert not have_same_surroundings(kept, elsewhere)
+    assert not have_same_surroundings(kept, settings(*THERE))
+    assert not have_same_surroundings(kept, longer)
 
 
 @pytest.mark.parametrize(

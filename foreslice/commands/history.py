@@ -1,0 +1,31 @@
+"""Commands on what was asked of workloads in the past: ``history export``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from foreslice.commands.options import ConfigFile, Output, OutputForm
+
+history = typer.Typer(no_args_is_help=True, help="What was asked of the workloads in the past.")
+
+
+@history.command()
+def export(
+    config_file: ConfigFile,
+    out: Annotated[Path, typer.Option(help="File to write: .parquet or .csv.", show_default=False)],
+    since: Annotated[
+        str | None, typer.Option("--from", help="First minute, ISO 8601, UTC; default: loop.history ago.")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--to", help="End of the last minute; default: now.")] = None,
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Write the demand of every workload to a file, a row a minute; what is unknown stays empty."""
+    from foreslice.history import run_export
+
+    run_export(config_file, out, since, until, as_json=output is Output.JSON)
+
+
+@history.callback()
+def _family() -> None:
+    """Keep `export` a command of its own while it is the only one."""

@@ -1,0 +1,128 @@
+"""`foreslice history export`: what was asked of each workload, minute by minute, as a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from fleet.errors import InputError
+from fleet.workload import WorkloadKey
+from foreslice import show
+from foreslice.compose import surroundings_of
+from foreslice.settings.load import load, workloads_of
+from foreslice.settings.schema import NoCluster, Settings
+from predictor.demand import HISTORY_SIGNALS
+from predictor.ports import BUCKET_S, MetricsSource, SignalBuckets
+from predictor.sources.days import DAY_S, days
+from predictor.tidy import State, tidy
+
+_WRITERS = {
+    ".parquet": lambda table, path: table.to_parquet(path, index=False),
+    ".csv": lambda table, path: table.to_csv(path, index=False),
+}
+
+
+def run_export(config: Path, out: Path, since: str | None, until: str | None, *, as_json: bool) -> None:
+    """Write the demand of every workload to a Parquet or CSV file, and print what is in it.
+
+    Args:
+        config: Settings file.
+        out: File to write; its suffix says in which form.
+        since: First minute, ISO 8601, UTC where no zone is given; default: as far back as forecasts learn.
+        until: End of the last minute; default: now.
+        as_json: Print what is in the file as JSON.
+
+    Raises:
+        InputError: Settings, times or the file's name cannot be used, or the file cannot be written.
+        UnavailableError: The metrics source did not answer.
+    """
+    if out.suffix not in _WRITERS:
+        raise InputError("has no known form", where=str(out), fix="end its name in .parquet or .csv")
+    settings = load(config)
+    # History has no need of a cluster, and waits for none.
+    around = surroundings_of(_without_cluster(settings), config.parent)
+    end_s = _minute(until, "--to") if until else int(around.clock.now_s()) // BUCKET_S * BUCKET_S
+    start_s = _minute(since, "--from") if since else end_s - int(settings.loop.history)
+    if start_s >= end_s:
+        raise InputError("the first minute is not before the last", where="--from", fix="name an earlier one")
+    console = show.console(to_stderr=True)
+    told = _read(around.metrics, [w.key for w in workloads_of(settings)], start_s - BUCKET_S, end_s, console)
+    table = pd.concat([tidy(buckets) for buckets in told.values()], ignore_index=True)
+    try:
+        _WRITERS[out.suffix](table, out)
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror or error})",
+            where=str(out),
+            fix="name a file in a folder that is there",
+        ) from error
+    _say(table, out, as_json=as_json)
+
+
+def _without_cluster(settings: Settings) -> Settings:
+    if settings.cluster.kind == "kubernetes":
+        return settings.model_copy(update={"cluster": NoCluster(), "acting": False})
+    return settings
+
+
+def _minute(text: str, option: str) -> int:
+    """Return the whole minute that a time is in, seconds since the epoch."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(
+            f"{text!r} is no time", where=option, fix="write it as 2026-03-01 or 2026-03-01T12:00Z"
+        ) from error
+    at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    return int(at.timestamp()) // BUCKET_S * BUCKET_S
+
+
+def _read(
+    metrics: MetricsSource, keys: list[WorkloadKey], start_s: int, end_s: int, console: Console
+) -> Mapping[WorkloadKey, SignalBuckets]:
+    """Read day by day, so that one sees how far it is."""
+    parts: list[Mapping[WorkloadKey, SignalBuckets]] = []
+    with Progress(console=console, transient=True) as progress:
+        spans = [(max(start_s, day_s), min(end_s, day_s + DAY_S)) for day_s in days(start_s, end_s)]
+        for from_s, to_s in progress.track(spans, description="reading history"):
+            parts.append(metrics.samples(HISTORY_SIGNALS, keys, from_s, to_s))
+    return {key: _joined([part[key] for part in parts]) for key in keys}
+
+
+def _joined(parts: list[SignalBuckets]) -> SignalBuckets:
+    return SignalBuckets(
+        parts[0].workload,
+        parts[0].start_s,
+        {signal: np.concatenate([part.values[signal] for part in parts]) for signal in HISTORY_SIGNALS},
+        tuple(span for part in parts for span in part.partial_s),
+    )
+
+
+def _say(table: pd.DataFrame, out: Path, *, as_json: bool) -> None:
+    """Print how many minutes of each workload are known how far."""
+    counts = table.value_counts(["workload", "state"])
+    minutes = {
+        workload: {state.value: int(counts.get((workload, state.value), 0)) for state in State}
+        for workload in table["workload"].unique()
+    }
+    since, until = table["time"].iloc[0], table["time"].iloc[-1] + pd.Timedelta(seconds=BUCKET_S)
+    if as_json:
+        about = {"file": str(out), "from": since.isoformat(), "to": until.isoformat(), "minutes": minutes}
+        print(json.dumps(about))  # noqa: T201 -- the command's output
+        return
+    shown = Table(box=None, pad_edge=False)
+    shown.add_column("workload")
+    for state in State:
+        shown.add_column(state.value, justify="right")
+    for workload, row in minutes.items():
+        shown.add_row(workload, *map(str, row.values()))
+    show.console().print(shown)
+    show.console().print(f"\n{out}: minutes from {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC")
