@@ -19,6 +19,7 @@ class Room:
         pools: Devices in the order in which the scheduler tries them.
         ledger: What is left of the counters.
         products: Product names by board id.
+        barred: Shapes for which there is no room, whatever is free.
         held: Number of devices in use by card, cards in use only.
         full: By request, the pools that have no room for it. Room only shrinks, so what was full
             stays full and is not searched again.
@@ -27,12 +28,13 @@ class Room:
     pools: tuple[Pool, ...]
     ledger: Ledger
     products: Mapping[str, tuple[str, ...]] = field(hash=False)
+    barred: frozenset[Shape] = frozenset()
     held: Mapping[str, int] = field(default_factory=dict, hash=False)
     full: Mapping[DeviceRequest, frozenset[str]] = field(default_factory=dict, hash=False)
 
     def fill(self, shape: Shape, wanted: int) -> tuple[int, Room]:
         """Return how many of `wanted` replicas the scheduler could place, and the room after them."""
-        if not wanted or shape.board not in self.products:
+        if not wanted or shape.board not in self.products or shape in self.barred:
             return 0, self
         request = self._request(shape)
         full, ledger = self.full.get(request, frozenset()), self.ledger
@@ -80,6 +82,7 @@ def room_of(fleet: Fleet) -> Room:
         pools=fleet.pools,
         ledger=ledger_of(fleet.pools, fleet.allocated),
         products={board.id: board.product_names for board in fleet.boards()},
+        barred=frozenset(fleet.barred),
         held=Counter(device.gpu for device in fleet.allocated),
     )
     for shape, replicas in _unplaced(fleet):

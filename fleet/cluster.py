@@ -142,6 +142,7 @@ class Fleet:
         allocated: Devices in use by anyone, ours or foreign.
         standings: Workloads found in the cluster.
         refused: Why a workload that was asked for cannot be handled, one line each.
+        barred: Shapes that are offered but must not be asked for, with the reason, one line each.
     """
 
     version: str
@@ -150,6 +151,7 @@ class Fleet:
     allocated: tuple[Device, ...]
     standings: tuple[Standing, ...]
     refused: Mapping[WorkloadKey, str] = field(default_factory=dict, hash=False)
+    barred: Mapping[Shape, str] = field(default_factory=dict, hash=False)
 
     def standing(self, key: WorkloadKey) -> Standing | None:
         """Return how a workload stands, `None` if the cluster does not have it."""

@@ -123,13 +123,16 @@ class KubeCluster:
         Created and not applied: of two that try, one must be told, and replicas must not go back to zero.
         """
         base = self._base(workload)
+        fleet = self.view([workload])
+        if reason := fleet.barred.get(shape):
+            raise RefusedError(f"Deployment {workload} gets no {shape}: {reason}")
         templates, deployments = (Scope(kind, workload.namespace) for kind in (CLAIM_TEMPLATES, DEPLOYMENTS))
         template, variant = variant_objects(
             base,
             {body["metadata"]["name"]: body for body in self._mirror.list(templates)},
             name,
             shape,
-            self.view([workload]).boards(),
+            fleet.boards(),
         )
         held = self._mirror.get(deployments, name)
         if held is not None and not is_variant_of(held, base):

@@ -113,7 +113,8 @@ def _agrees(board: Board, offer: Offer) -> bool:
     if profile is None or profile.sm != offer.sm or not _is_near(offer.memory, profile.memory_gib):
         return False
     starts = {frozenset(range(start, start + profile.memory_slices)) for start in profile.starts}
-    return offer.memory_slices in starts
+    # Where the API server dropped the counters nothing tells the place; sizes are contradiction enough.
+    return not offer.memory_slices or offer.memory_slices in starts
 
 
 def _is_near(memory: int, gib: float) -> bool:

@@ -21,11 +21,19 @@ from actuator.objects.boards import Card, Offer, known_board, published_board
 from fleet.boards import Board, Engines
 from fleet.cluster import Gpu
 from fleet.devices import Device, DeviceId, Pool
+from fleet.shape import Shape
 
 _KINDS = ("gpu", "mig")
 _ENGINES = ("copyEngines", "decoders", "encoders", "jpegEngines", "ofaEngines")
 _SLICE_COUNTER = re.compile(r"memory-slice-(\d+)")
 _SLICE_CAPACITY = re.compile(r"memorySlice(\d+)")
+
+
+NO_COUNTERS = (
+    "no dynamic MIG, whole cards only: the ResourceSlices of node {node} have no counters (sharedCounters, "
+    "consumesCounters), as where the API server drops them (feature gate DRAPartitionableDevices), so the "
+    "scheduler would give one card away twice"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +43,12 @@ class Inventory:
     Attributes:
         gpus: Cards, in published order.
         pools: Complete pools by name, their devices in the order in which the scheduler tries them.
+        barred: Shapes that are offered but must not be asked for, with the reason.
     """
 
     gpus: tuple[Gpu, ...]
     pools: tuple[Pool, ...]
+    barred: Mapping[Shape, str] = field(default_factory=dict, hash=False)
     _devices: Mapping[DeviceId, Device] = field(init=False, repr=False, compare=False)
     _gpu_by_uuid: Mapping[str, Gpu] = field(init=False, repr=False, compare=False)
 
@@ -131,12 +141,27 @@ def _inventory(nodes: Iterable[_Node]) -> Inventory:
             if board is None:
                 unknown[card.product].append(card)
     published = {product: published_board(cards) for product, cards in unknown.items()}
-    gpus = (
+    gpus = tuple(
         Gpu(card.uuid, node.pool.node, board or published[card.product])
         for node in nodes
         for card, board in node.cards
     )
-    return Inventory(tuple(gpus), tuple(node.pool for node in nodes))
+    pools = tuple(node.pool for node in nodes)
+    return Inventory(gpus, pools, _barred(gpus, pools))
+
+
+def _barred(gpus: Iterable[Gpu], pools: Iterable[Pool]) -> dict[Shape, str]:
+    """Return the shapes of MIG devices that say neither by counters nor by capacities what they take.
+
+    Any claim for such a shape may be given one of them, even where others are offered that can be told apart.
+    """
+    boards = {gpu.uuid: gpu.board.id for gpu in gpus}
+    shapes: dict[Shape, str] = {}
+    for pool in pools:
+        for device in pool.devices:
+            if device.profile is not None and not device.memory_slices:
+                shapes.setdefault(Shape(boards[device.gpu], device.profile), pool.node)
+    return {shape: NO_COUNTERS.format(node=min(shapes.values())) for shape in shapes}
 
 
 def _card(

@@ -75,6 +75,7 @@ def fleet_of(snapshot: Snapshot, workloads: Iterable[WorkloadKey], reader: Slice
         allocated=allocated(snapshot.claims, inventory),
         standings=tuple(standings),
         refused=refused,
+        barred=inventory.barred,
     )
 
 

@@ -8,6 +8,7 @@ import yaml
 from actuator.objects.slices import SliceReader, amount
 from fleet.boards import A100_80GB, H100_80GB
 from fleet.devices import DeviceRequest, first_fit, ledger_of
+from fleet.shape import Shape
 from tests.fakes.manifests import OBSERVED, h100_slices, observed
 
 
@@ -100,6 +101,45 @@ def test_a_card_that_is_not_offered_whole_is_known_by_its_instances():
 
     assert [("GPU-node-a100-dynamic-mig-on-0", A100_80GB)] == [(g.uuid, g.board) for g in inventory.gpus]
     assert all(device.kind == "mig" for device in inventory.pools[0].devices)
+
+
+class TestWithoutCounters:
+    """What an API server that does not know counters keeps of dynamic MIG (seen on 1.34 and 1.35)."""
+
+    @staticmethod
+    def dropped(slices):
+        kept = copy.deepcopy(slices)
+        for body in kept:
+            body["spec"].pop("sharedCounters", None)
+            for device in body["spec"].get("devices", ()):
+                device.pop("consumesCounters", None)
+        return kept
+
+    @pytest.mark.parametrize("name", ["slices-h100-dynamic-mig", "slices-a100-dynamic-mig-mode-on"])
+    def test_cards_are_known_all_the_same(self, name):
+        slices = observed(name)
+        assert read(slices).gpus == read(self.dropped(slices)).gpus
+
+    def test_every_shape_but_the_whole_card_is_barred_and_the_counters_are_named(self):
+        inventory = read(self.dropped(h100_slices()))
+        assert {Shape(H100_80GB.id, profile.name) for profile in H100_80GB.profiles} == set(inventory.barred)
+        (said,) = set(inventory.barred.values())
+        assert said.startswith(
+            "no dynamic MIG, whole cards only: the ResourceSlices of node node-h100-dynamic "
+        )
+        assert "have no counters (sharedCounters, consumesCounters)" in said
+
+    @pytest.mark.parametrize(
+        "name", ["slices-h100-dynamic-mig", "slices-h100-static-mig", "slices-a100-dynamic-mig-mode-off"]
+    )
+    def test_with_counters_or_without_need_of_them_nothing_is_barred(self, name):
+        assert {} == read(observed(name)).barred
+
+    def test_a_static_layout_beside_does_not_make_a_shape_safe(self):
+        """A claim for it may be given the device that nothing keeps apart."""
+        static = observed("slices-h100-static-mig")
+        inventory = read([*static, *self.dropped(h100_slices())])
+        assert Shape(H100_80GB.id, "2g.20gb") in inventory.barred
 
 
 SEQUENCE = [

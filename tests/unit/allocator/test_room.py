@@ -41,6 +41,13 @@ def test_nothing_wanted_takes_nothing():
     assert room.ledger == room.fill(shape("1g.10gb"), 0)[1].ledger
 
 
+def test_a_shape_that_is_barred_has_no_room_and_takes_none_from_others():
+    part = shape("1g.10gb")
+    room = room_of(replace(fleet(1), barred={part: "no counters"}))
+    assert 0 == room.fill(part, 1)[0]
+    assert (1, 2) == (room.fill(shape("whole"), 1)[0], room.fill(shape("3g.40gb"), 9)[0])
+
+
 def test_a_trial_leaves_the_room_as_it_was():
     room = room_of(fleet(1))
     room.fill(shape("whole"), 1)

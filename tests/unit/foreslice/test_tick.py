@@ -10,6 +10,7 @@ from allocator.need import Timing
 from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
 from fleet.demand import Mix
+from fleet.shape import Shape
 from fleet.workload import Mode
 from foreslice.outlook import Observatory
 from foreslice.tick import FORECAST_ADDS_FOR_S, PLAN_HOLDS_FOR_S, Loop
@@ -291,6 +292,17 @@ def test_a_workload_that_cannot_be_handled_is_a_condition_and_no_decision():
 
     assert ("serving/chat: there is no Deployment serving/chat",) == tick.conditions
     assert ((), []) == (tick.decisions, scene.cluster.writes)
+
+
+def test_shapes_that_are_barred_are_one_condition_and_what_is_allowed_is_added():
+    scene = Scene(steady(2.0))
+    barred = dict.fromkeys([Shape(H100_80GB.id, each.name) for each in H100_80GB.profiles], "no counters")
+    scene.cluster.fleet = replace(scene.cluster.fleet, barred=barred)
+    tick = scene.learn().tick()
+
+    assert ("no counters",) == tick.conditions
+    (decision,) = tick.decisions
+    assert (True, True) == (decision.is_change, all(shape.is_whole for shape in decision.goal.counts))
 
 
 def test_without_a_cluster_it_observes_and_forecasts():
