@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from fleet.sample import Sample
 from fleet.workload import WorkloadKey
@@ -29,6 +30,16 @@ class Mix:
     output_tokens: float
 
 
+class DemandOrigin(StrEnum):
+    """Where offered requests were counted, most upstream first: the further up, the less is lost."""
+
+    ROUTER = "requests that came to the router"
+    ENGINES = "requests that came to the engines"
+    FIRST_TOKENS = "first tokens of the engines"
+    ENDINGS = "requests that ended in the engines"
+    NOWHERE = "nothing that counts requests"
+
+
 @dataclass(frozen=True, slots=True)
 class NowReading:
     """What one instant query in the tick says about a workload.
@@ -40,6 +51,7 @@ class NowReading:
         running: Requests being served.
         mix: Tokens per request over the last minutes, the last known one where nothing finished.
         distrust: Why this reading must not support a removal; empty = trusted.
+        origin: What was counted for the arrivals.
     """
 
     workload: WorkloadKey
@@ -49,11 +61,7 @@ class NowReading:
     running: Sample
     mix: Mix | None
     distrust: tuple[str, ...] = ()
-
-    @property
-    def is_trusted(self) -> bool:
-        """Whether it may support a removal."""
-        return not self.distrust
+    origin: DemandOrigin = DemandOrigin.NOWHERE
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,17 @@ class Signal(StrEnum):
     """One normalised series of one producer; the member's value is its name in foreslice.
 
     Engines and routers: every request arrives, and then is completed, fails (aborted, timed out, broken) or
-    is refused (turned away because there was no room, which is demand too).
+    is refused (turned away because there was no room, which is demand too). What a router in front of a
+    workload's engines says of that workload has names of its own: it stands further up the stream.
     """
 
     ARRIVALS = "arrivals"
     COMPLETIONS = "completions"
     FAILURES = "failures"
     REFUSALS = "refusals"
+    ROUTER_ARRIVALS = "router_arrivals"
+    ROUTER_REFUSALS = "router_refusals"
+    ROUTER_WAITING = "router_waiting"
     PROMPT_TOKENS = "prompt_tokens"
     OUTPUT_TOKENS = "output_tokens"
     WAITING = "waiting"
@@ -77,6 +81,8 @@ _COUNTERS = {
     Signal.COMPLETIONS,
     Signal.FAILURES,
     Signal.REFUSALS,
+    Signal.ROUTER_ARRIVALS,
+    Signal.ROUTER_REFUSALS,
     Signal.PROMPT_TOKENS,
     Signal.OUTPUT_TOKENS,
     Signal.TTFT_SUM,

@@ -19,7 +19,7 @@ from fleet.boards import Board
 from fleet.demand import Mix, PeakForecast
 from fleet.errors import RefusedError
 from fleet.workload import Workload, WorkloadKey
-from predictor.demand import HISTORY_SIGNALS, demand_history
+from predictor.demand import HISTORY_SIGNALS, USUAL_BUCKETS, demand_history
 from predictor.ports import (
     BUCKET_S,
     DemandHistory,
@@ -147,10 +147,10 @@ class Observatory:
         return 1.0 / self._capacity.sustained(workload, self._capacity.reference(workload), mix)
 
     def _demand(self, new: SignalBuckets) -> DemandHistory:
-        """Return the demand of new buckets; growth and token mix look back at the ones before them."""
+        """Return the demand of new buckets; growth, mix and usual failures look back at the ones before."""
         before = self._tails.get(new.workload)
         joined = new if before is None else _followed(before, new)
-        self._tails[new.workload] = _tail(joined, HOUR_BUCKETS)
+        self._tails[new.workload] = _tail(joined, USUAL_BUCKETS)
         demand = _last(demand_history(joined), (joined.end_s - new.start_s) // BUCKET_S)
         day = self._days.get(new.workload)
         return demand if day is None else _with_mix_of(demand, day)

@@ -24,7 +24,7 @@ from fleet.errors import UnavailableError
 from fleet.workload import Workload, WorkloadKey
 from foreslice.clock import Clock
 from foreslice.outlook import Observatory, Outlook
-from predictor.demand import NOW_SIGNALS, now_reading
+from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import MetricsSource
 
 FORECAST_ADDS_FOR_S = 1800.0

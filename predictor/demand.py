@@ -1,23 +1,28 @@
-"""Offered demand out of signals: what arrived, what it asked for, and where nobody can say.
+"""Offered demand in the past, out of signals: what arrived, what it asked for, and where nobody can say.
 
-Engines count what they finish. What was offered is that plus what piled up meanwhile; while requests queue
-or the KV cache is full even that is only a lower bound, because callers give up or hold back.
+What comes to a router was offered, whatever became of it. Engines mostly count what they finish: what was
+offered to them is that plus what piled up meanwhile, and while requests queue, are refused or the KV cache is
+full even that is only a lower bound, because callers give up or hold back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
+import pandas as pd
 
-from fleet.demand import Mix, NowReading
-from fleet.sample import Idle, Reason, Sample, Unknown, Value, known
 from fleet.signal import Signal
-from predictor.ports import BUCKET_S, Bools, DemandHistory, Floats, InstantSamples, SignalBuckets
-from predictor.series import WINDOW_S
+from predictor.ports import BUCKET_S, Bools, DemandHistory, Floats, SignalBuckets
 
 HISTORY_SIGNALS = (
+    Signal.ROUTER_ARRIVALS,
+    Signal.ROUTER_REFUSALS,
+    Signal.ROUTER_WAITING,
+    Signal.ARRIVALS,
     Signal.COMPLETIONS,
+    Signal.FAILURES,
+    Signal.REFUSALS,
     Signal.PROMPT_TOKENS,
     Signal.OUTPUT_TOKENS,
     Signal.WAITING,
@@ -26,79 +31,74 @@ HISTORY_SIGNALS = (
 )
 """What `demand_history` reads."""
 
-NOW_SIGNALS = (*HISTORY_SIGNALS, Signal.TTFT_COUNT)
-"""What `now_reading` reads."""
-
 KV_FULL = 0.9
 """KV use above which an engine holds requests back (design: trust)."""
 
 MIX_REQUESTS = 30
 """Finished requests that a token mix is averaged over at least, so that one long answer is no mix."""
 
-_ABSENT = Unknown(Reason.ABSENT)
+RETRIED = 0.1
+"""Share of failed requests above the usual at which callers are taken to ask again."""
 
-_VITAL = (Signal.COMPLETIONS, Signal.WAITING, Signal.RUNNING, Signal.KV_USE)
+USUAL_BUCKETS = 180
+"""Buckets that the usual share of failures is taken from: its q .10, which a retry storm of two hours does
+not move. Some callers cancel as a habit (completion while typing), so that no share is abnormal by itself."""
 
 
 def demand_history(buckets: SignalBuckets) -> DemandHistory:
-    """Return the demand offered in each bucket: completions plus the growth of running and waiting.
+    """Return the demand offered in each bucket: router arrivals, else the engines', else what ended and grew.
 
-    The first bucket is unknown, as its growth is: ask for one more than is needed. Engines that export no
-    queue at all are taken at their completions.
+    Where the engines' count is reckoned from what grew, the first bucket is unknown, as its growth is: ask
+    for one more than is needed. Engines that export no queue at all are taken at what ended. While far more
+    requests fail than usual, they are taken to be asked again and again: then nobody can say what was
+    offered, it is unknown.
     """
     unread = np.full(max((len(values) for values in buckets.values.values()), default=0), np.nan)
     read = {signal: buckets.values.get(signal, unread) for signal in HISTORY_SIGNALS}
-    completions, waiting = read[Signal.COMPLETIONS], read[Signal.WAITING]
-    in_flight = read[Signal.RUNNING] + waiting
-    growth = np.diff(in_flight, prepend=np.nan) if np.isfinite(in_flight).any() else np.zeros(len(unread))
-    mix = _trailing_ratios(completions, (read[Signal.PROMPT_TOKENS], read[Signal.OUTPUT_TOKENS]))
+    failures = _or_none(read[Signal.FAILURES])
+    ended = read[Signal.COMPLETIONS] + failures
+    offered = np.maximum(ended + _or_none(read[Signal.REFUSALS]) + _growth(read), 0.0)
+    for arrivals in (read[Signal.ARRIVALS], read[Signal.ROUTER_ARRIVALS]):
+        offered = np.where(np.isnan(arrivals), offered, arrivals)
+    mix = _trailing_ratios(ended, (read[Signal.PROMPT_TOKENS], read[Signal.OUTPUT_TOKENS]))
     return DemandHistory(
         workload=buckets.workload,
         start_s=buckets.start_s,
-        requests_per_s=np.maximum(completions + growth, 0.0) / BUCKET_S,
+        requests_per_s=np.where(_is_retried(ended, failures), np.nan, offered) / BUCKET_S,
         prompt_tokens=mix[0],
         output_tokens=mix[1],
-        is_censored=_is_censored(waiting, read[Signal.KV_USE]),
+        is_censored=_is_censored(read),
     )
 
 
-def now_reading(samples: InstantSamples, expected_pods: frozenset[str], last_mix: Mix | None) -> NowReading:
-    """Return what the newest readings say, and why they must not support a removal if they must not.
+def _or_none(rare: Floats) -> Floats:
+    """Take what is counted as zero where there is no series: it begins with the first of its kind.
 
-    First tokens are counted as arrivals where every pod counts them: a request gives its first token long
-    before it ends. What is still in front of that waits, and is counted as waiting. A sum over the pods that
-    answered is a lower bound when others did not; that is a reason for distrust, not for silence.
-
-    Args:
-        samples: Newest readings, of `NOW_SIGNALS`.
-        expected_pods: Pods that are ready and so have to be among the samples.
-        last_mix: Token mix known before; it stands where too little finished in the last minute.
+    A scrape that failed leaves the common counters unknown as well, so that nothing unknown becomes zero.
     """
-    pods = {
-        name: pod
-        for name, pod in samples.pods.items()
-        if name in expected_pods or known(_sample(pod, Signal.COMPLETIONS)) is not None
-    }
-    has_first_tokens = all(known(_sample(pod, Signal.TTFT_COUNT)) is not None for pod in pods.values())
-    arrived = _total(pods.values(), Signal.TTFT_COUNT if has_first_tokens else Signal.COMPLETIONS)
-    waiting, running = _total(pods.values(), Signal.WAITING), _total(pods.values(), Signal.RUNNING)
-    missing = sorted(expected_pods - pods.keys())
-    distrust = tuple(_distrust(pods, missing, expected_pods, waiting))
-    return NowReading(
-        workload=samples.workload,
-        at_s=samples.at_s,
-        arrivals_per_s=_per_s(arrived, is_confirmed=not distrust and known(running) == 0.0),
-        waiting=waiting,
-        running=running,
-        mix=_mix(pods.values()) or last_mix,
-        distrust=distrust,
-    )
+    return np.nan_to_num(rare, nan=0.0)
 
 
-def _is_censored(waiting: Floats, kv_use: Floats) -> Bools:
+def _growth(read: Mapping[Signal, Floats]) -> Floats:
+    """Return by how much more is in flight; of a gauge that was never read nothing is known to grow."""
+    gauges = [read[signal] for signal in (Signal.RUNNING, Signal.WAITING)]
+    exported = [gauge for gauge in gauges if np.isfinite(gauge).any()]
+    return sum((np.diff(gauge, prepend=np.nan) for gauge in exported), np.zeros(len(gauges[0])))
+
+
+def _is_retried(ended: Floats, failures: Floats) -> Bools:
+    """Return where the share of requests that failed is far above the usual."""
+    share = np.divide(failures, ended, out=np.full_like(ended, np.nan), where=ended >= MIX_REQUESTS)
+    usual = pd.Series(share).rolling(USUAL_BUCKETS, min_periods=1).quantile(0.1).to_numpy()
+    return share > usual + RETRIED
+
+
+def _is_censored(read: Mapping[Signal, Floats]) -> Bools:
     """A queue at both ends of a bucket stood all through it; one at its end alone is a burst being served."""
-    is_queued = waiting > 0
-    return (is_queued & np.concatenate((is_queued[:1], is_queued[:-1]))) | (kv_use > KV_FULL)
+    is_queued = (read[Signal.WAITING] > 0) | (read[Signal.ROUTER_WAITING] > 0)
+    is_refusing = (read[Signal.REFUSALS] > 0) | (read[Signal.ROUTER_REFUSALS] > 0)
+    is_standing = is_queued & np.concatenate((is_queued[:1], is_queued[:-1]))
+    return is_standing | is_refusing | (read[Signal.KV_USE] > KV_FULL)
 
 
 def _trailing_ratios(requests: Floats, tokens: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
@@ -115,66 +115,3 @@ def _trailing_ratios(requests: Floats, tokens: tuple[Floats, Floats]) -> tuple[F
     requests_in = np.where(is_enough, finished[1:] - finished[start], np.nan)
     prompt, output = ((total[1:] - total[start]) / requests_in for total in sums[1:])
     return prompt, output
-
-
-def _sample(pod: Mapping[Signal, Sample], signal: Signal) -> Sample:
-    return pod.get(signal, _ABSENT)
-
-
-def _total(pods: Iterable[Mapping[Signal, Sample]], signal: Signal) -> Sample:
-    """Sum what is known; unknown only where no pod says anything."""
-    nothing: Sample = Unknown(Reason.EMPTY)
-    numbers = []
-    for pod in pods:
-        sample = _sample(pod, signal)
-        number = known(sample)
-        if number is None:
-            nothing = sample
-        else:
-            numbers.append(number)
-    return Value(sum(numbers)) if numbers else nothing
-
-
-def _per_s(arrived: Sample, *, is_confirmed: bool) -> Sample:
-    """Turn requests in the window into a rate; zero is idle only where every producer confirms it."""
-    if not isinstance(arrived, Value):
-        return arrived
-    if arrived.value == 0.0 and is_confirmed:
-        return Idle()
-    return Value(arrived.value / WINDOW_S)
-
-
-def _mix(pods: Iterable[Mapping[Signal, Sample]]) -> Mix | None:
-    pods = list(pods)
-    finished, prompt, output = (
-        known(_total(pods, signal))
-        for signal in (Signal.COMPLETIONS, Signal.PROMPT_TOKENS, Signal.OUTPUT_TOKENS)
-    )
-    if finished is None or prompt is None or output is None or finished < MIX_REQUESTS:
-        return None
-    return Mix(prompt_tokens=prompt / finished, output_tokens=output / finished)
-
-
-def _distrust(
-    pods: Mapping[str, Mapping[Signal, Sample]],
-    missing: list[str],
-    expected_pods: frozenset[str],
-    waiting: Sample,
-) -> Iterable[str]:
-    """Say what is wrong, one line each: producers absent, signals unknown, demand censored."""
-    if not expected_pods:
-        yield "no ready pod that could measure demand"
-    if missing:
-        yield f"{len(missing)} of {len(expected_pods)} ready pods not scraped: {', '.join(missing)}"
-    for name in sorted(expected_pods & pods.keys()):
-        for signal in _VITAL:
-            sample = _sample(pods[name], signal)
-            if isinstance(sample, Unknown):
-                yield f"{signal} of pod {name} unknown: {sample.reason}"
-    queued = known(waiting)
-    if queued:
-        yield f"{queued:.0f} requests waiting"
-    for name in sorted(pods):
-        kv_use = known(_sample(pods[name], Signal.KV_USE))
-        if kv_use is not None and kv_use > KV_FULL:
-            yield f"KV cache of pod {name} is {kv_use:.0%} full"

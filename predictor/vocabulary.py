@@ -9,6 +9,13 @@ from functools import cache
 from fleet.signal import Signal
 from predictor.engines import Engine, Named, Role, shipped
 
+_AT_ROUTER = {
+    Signal.ARRIVALS: Signal.ROUTER_ARRIVALS,
+    Signal.REFUSALS: Signal.ROUTER_REFUSALS,
+    Signal.WAITING: Signal.ROUTER_WAITING,
+}
+"""What is read of a router: the rest is read where the work is done."""
+
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
@@ -28,14 +35,23 @@ class Meaning:
 
 
 class Vocabulary:
-    """Names of the series of some engines, a workload's own or all that it might run."""
+    """Names of the series of some engines and routers, a workload's own or all that it might run.
+
+    Attributes:
+        engines: Who exports.
+        lower_case: Labels whose values some of them write in lower case whatever the user wrote.
+    """
 
     def __init__(self, engines: Iterable[Engine]) -> None:
         self.engines = tuple(engines)
+        self.lower_case = frozenset(label for one in self.engines for label in one.labels.lower_case)
         self._names: dict[Signal, list[str]] = {}
         self._meanings: dict[str, list[tuple[Named, Meaning]]] = {}
         for engine in self.engines:
-            for signal, names in engine.series.items():
+            for exported, names in engine.series.items():
+                signal = exported if engine.role is Role.ENGINE else _AT_ROUTER.get(exported)
+                if signal is None:
+                    continue
                 known = self._names.setdefault(signal, [])
                 for named in names:
                     meaning = Meaning(engine, signal, len(known), named.scale)
@@ -59,6 +75,14 @@ class Vocabulary:
 @cache
 def any_engine() -> Vocabulary:
     """Return the names of every shipped engine whose series nobody else's can be taken for."""
-    return Vocabulary(
-        engine for engine in shipped().values() if engine.role is Role.ENGINE and not engine.needs_match
-    )
+    return Vocabulary(_unmistakable(Role.ENGINE))
+
+
+@cache
+def any_router() -> Vocabulary:
+    """Return the names of every shipped router."""
+    return Vocabulary(_unmistakable(Role.ROUTER))
+
+
+def _unmistakable(role: Role) -> list[Engine]:
+    return [engine for engine in shipped().values() if engine.role is role and not engine.needs_match]

@@ -13,8 +13,9 @@ from fleet.signal import Signal
 from fleet.workload import WorkloadKey
 from predictor.ports import InstantSamples, SignalBuckets
 from predictor.readings import SeriesKey, SeriesStore
+from predictor.sources.matching import Match, Selection, match_of
 from predictor.sources.table import read_table
-from predictor.vocabulary import Vocabulary, any_engine
+from predictor.vocabulary import Vocabulary
 
 
 class FileSource:
@@ -25,23 +26,15 @@ class FileSource:
 
     Args:
         path: The file.
-        matches: By workload: labels (columns) that its rows carry, with their values.
-        vocabularies: By workload: the engines that it may run; default: any that is shipped.
+        matches: By workload: how its rows are known; labels (columns) alone stand for any engine, no router.
 
     Raises:
         InputError: The file cannot be read or used as it is, or holds no row of a workload.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        matches: Mapping[WorkloadKey, Mapping[str, str]],
-        *,
-        vocabularies: Mapping[WorkloadKey, Vocabulary] | None = None,
-    ) -> None:
+    def __init__(self, path: Path, matches: Mapping[WorkloadKey, Mapping[str, str] | Match]) -> None:
         self._path = path
-        self._matches = matches
-        self._vocabularies = {key: (vocabularies or {}).get(key, any_engine()) for key in matches}
+        self._matches = {workload: match_of(labels) for workload, labels in matches.items()}
         self._version = self._seen()
         self._load()
 
@@ -96,17 +89,19 @@ class FileSource:
     def _load(self) -> None:
         table = read_table(self._path)
         stores = {
-            workload: _store(_rows_of(workload, labels, table, self._path), self._vocabularies[workload])
-            for workload, labels in self._matches.items()
+            workload: _store(
+                [_rows_of(workload, part, table, self._path) for part in match.parts()], match.vocabulary()
+            )
+            for workload, match in self._matches.items()
         }
         self._stores, self._end_s = stores, float(table["timestamp"].max())
 
 
-def _store(rows: pd.DataFrame, vocabulary: Vocabulary) -> SeriesStore:
+def _store(parts: Sequence[pd.DataFrame], vocabulary: Vocabulary) -> SeriesStore:
     """Sort the rows into series; of two readings at one time the later row counts."""
     store = SeriesStore(vocabulary)
+    rows = pd.concat(parts) if len(parts) > 1 else parts[0]
     labels = [name for name in rows.columns if name not in {"timestamp", "value", "pod", "series"}]
-    rows = rows[rows["series"].isin(vocabulary.names(Signal))]
     for (pod, series, *values), group in rows.groupby(["pod", "series", *labels], observed=True, sort=False):
         times, readings = group["timestamp"].to_numpy(), group["value"].to_numpy()
         order = np.argsort(times, kind="stable")
@@ -116,21 +111,20 @@ def _store(rows: pd.DataFrame, vocabulary: Vocabulary) -> SeriesStore:
     return store
 
 
-def _rows_of(
-    workload: WorkloadKey, labels: Mapping[str, str], table: pd.DataFrame, path: Path
-) -> pd.DataFrame:
-    """Return the rows of one workload; an `InputError` says what was looked for and what there is."""
+def _rows_of(workload: WorkloadKey, part: Selection, table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return the rows of a workload that are read; an `InputError` says what was sought and what there is."""
+    labels = part.labels
     is_row = np.ones(len(table), dtype=np.bool_)
-    for label, value in labels.items():
+    for label in labels:
         if label not in table.columns:
             raise InputError(
                 f"no column holds label {label!r} of workload {workload}",
                 where=str(path),
                 fix=f"match one of its columns: {', '.join(table.columns)}",
             )
-        is_row &= (table[label] == value).to_numpy()
+        is_row &= table[label].isin(part.spellings(label)).to_numpy()
     if is_row.any():
-        return table[is_row]
+        return table[is_row & table["series"].isin(part.vocabulary.names(Signal)).to_numpy()]
     wanted = ", ".join(f"{label}={value}" for label, value in labels.items())
     there = "; ".join(f"{label}: {_some(list(table[label].cat.categories))}" for label in labels)
     raise InputError(

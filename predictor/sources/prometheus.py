@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -15,9 +16,10 @@ from predictor.ports import Floats, InstantSamples, SignalBuckets
 from predictor.readings import SeriesKey, SeriesStore
 from predictor.series import STALE_S
 from predictor.sources.access import Access
+from predictor.sources.matching import Match, match_of
 from predictor.sources.promql import selector
 from predictor.sources.query import QueryApi
-from predictor.vocabulary import Vocabulary, any_engine
+from predictor.vocabulary import Vocabulary
 
 CHUNK_S = 6 * 3600
 """What one query reads of the past: of a series scraped every 2 s these are 10,800 readings, under the
@@ -45,8 +47,7 @@ class PrometheusSource:
 
     Args:
         url: Address of the server, with whatever stands before `/api/v1`.
-        matches: By workload: labels that its series carry, with their values.
-        vocabularies: By workload: the engines that it may run; default: any that is shipped.
+        matches: By workload: how its series are known; labels alone stand for any engine, and no router.
         access: Credentials and trust.
 
     Raises:
@@ -56,29 +57,32 @@ class PrometheusSource:
     def __init__(
         self,
         url: str,
-        matches: Mapping[WorkloadKey, Mapping[str, str]],
+        matches: Mapping[WorkloadKey, Mapping[str, str] | Match],
         *,
-        vocabularies: Mapping[WorkloadKey, Vocabulary] | None = None,
         access: Access = OPEN,
     ) -> None:
         self._url = url
         self._api = QueryApi(url, access)
-        self._vocabularies = {key: (vocabularies or {}).get(key, any_engine()) for key in matches}
-        self._matches = matches
-        for workload, labels in matches.items():
-            if not labels:
-                raise InputError(
-                    "no label to know its series by", where=f"match of {workload}", fix="name at least one"
-                )
-            selector((), {label: (value,) for label, value in labels.items()})
+        self._matches = {workload: match_of(labels) for workload, labels in matches.items()}
+        self._vocabularies = {workload: match.vocabulary() for workload, match in self._matches.items()}
+        for workload, match in self._matches.items():
+            for part in match.parts():
+                if not part.labels:
+                    raise InputError(
+                        "no label to know its series by",
+                        where=f"match of {workload}",
+                        fix="name at least one",
+                    )
+                selector((), {label: (value,) for label, value in part.labels.items()})
 
     def origins(self) -> dict[WorkloadKey, str]:
         """Return in words, by workload, all that its buckets depend on: server, labels and series."""
         return {
             workload: json.dumps(
-                [self._url, labels, self._vocabularies[workload].names(Signal)], sort_keys=True
+                [self._url, [[part.labels, part.vocabulary.names(Signal)] for part in match.parts()]],
+                sort_keys=True,
             )
-            for workload, labels in self._matches.items()
+            for workload, match in self._matches.items()
         }
 
     def samples(
@@ -126,24 +130,30 @@ class PrometheusSource:
         is_partial = False
         for labels, owners in self._owners(workloads).items():
             values = {label: sorted({own[at] for own in owners}) for at, label in enumerate(labels)}
-            spoken = {self._vocabularies[workload] for these in owners.values() for workload in these}
+            spoken = {vocabulary for these in owners.values() for _, vocabulary in these}
             names = sorted({name for vocabulary in spoken for name in vocabulary.names(signals)})
+            if not names:
+                continue
             answer = self._api.readings(selector(names, values), span_s, at_s)
             is_partial |= answer.is_partial
             for series in answer.series:
-                for workload in owners.get(tuple(series[0].get(label, "") for label in labels), ()):
-                    found[workload].append(series)
+                about = series[0]
+                for workload, vocabulary in owners.get(tuple(about.get(label, "") for label in labels), ()):
+                    if vocabulary.meaning(about["__name__"], about) is not None:
+                        found[workload].append(series)
         stores = {key: _store(series, self._vocabularies[key]) for key, series in found.items()}
         return stores, is_partial
 
     def _owners(
         self, workloads: Sequence[WorkloadKey]
-    ) -> dict[tuple[str, ...], dict[tuple[str, ...], list[WorkloadKey]]]:
-        """Return by labels that are matched, and by their values, the workloads that these belong to."""
-        groups: dict[tuple[str, ...], dict[tuple[str, ...], list[WorkloadKey]]] = {}
+    ) -> dict[tuple[str, ...], dict[tuple[str, ...], list[tuple[WorkloadKey, Vocabulary]]]]:
+        """Return by labels that are matched, and by their values, whose series these are and what is read."""
+        groups: dict[tuple[str, ...], dict[tuple[str, ...], list[tuple[WorkloadKey, Vocabulary]]]] = {}
         for workload in workloads:
-            labels, values = zip(*sorted(self._matches[workload].items()), strict=True)
-            groups.setdefault(labels, {}).setdefault(values, []).append(workload)
+            for part in self._matches[workload].parts():
+                labels = tuple(sorted(part.labels))
+                for values in product(*(sorted(part.spellings(label)) for label in labels)):
+                    groups.setdefault(labels, {}).setdefault(values, []).append((workload, part.vocabulary))
         return groups
 
 

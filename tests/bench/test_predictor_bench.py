@@ -8,10 +8,11 @@ import pytest
 
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
-from predictor.demand import NOW_SIGNALS, demand_history, now_reading
+from predictor.demand import demand_history
 from predictor.engines import shipped
 from predictor.forecasters.hold import Hold
 from predictor.ladder import Ladder
+from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import InstantSamples, SignalBuckets
 from predictor.readings import SeriesKey, SeriesStore
 from predictor.sources.file import FileSource
@@ -62,7 +63,7 @@ def test_what_a_tick_asks_of_twenty_pods(benchmark, store):
 def test_what_a_tick_concludes_of_twenty_pods(benchmark, store):
     at_s = 15.0 * SCRAPES - 15
     samples = InstantSamples(KEY, at_s, store.now(NOW_SIGNALS, at_s))
-    assert benchmark(lambda: now_reading(samples, frozenset(samples.pods), None)).is_trusted
+    assert () == benchmark(lambda: now_reading(samples, frozenset(samples.pods), None)).distrust
 
 
 def test_one_scrape_of_twenty_pods(benchmark):

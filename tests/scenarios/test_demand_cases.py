@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from fleet.sample import Idle, Unknown, Value
-from predictor.demand import HISTORY_SIGNALS, NOW_SIGNALS, demand_history, now_reading
+from predictor.demand import HISTORY_SIGNALS, demand_history
+from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import InstantSamples, SignalBuckets
 from predictor.readings import SeriesKey, SeriesStore
 from tests.builders.scrapes import LLAMA, Scraped, minutes
@@ -118,7 +119,7 @@ def test_what_a_tick_may_believe(scraped, expected, arrivals, is_trusted):
         assert isinstance(now.arrivals_per_s, Unknown)
     else:
         assert arrivals == now.arrivals_per_s
-    assert (is_trusted, not is_trusted) == (now.is_trusted, bool(now.distrust))
+    assert is_trusted == (not now.distrust)
 
 
 HISTORIES = {

@@ -5,18 +5,19 @@ import math
 import numpy as np
 import pytest
 
-from fleet.demand import Mix
+from fleet.demand import DemandOrigin, Mix
 from fleet.sample import Idle, Reason, Unknown, Value
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
-from predictor.demand import MIX_REQUESTS, NOW_SIGNALS, demand_history, now_reading
+from predictor.demand import MIX_REQUESTS, demand_history
+from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import InstantSamples, SignalBuckets
 
 NAN = math.nan
 KEY = WorkloadKey("prod", "llama")
 
 
-def history(completions, waiting=None, running=None, prompt=None, output=None, kv_use=None):
+def history(completions, waiting=None, running=None, prompt=None, output=None, kv_use=None, **more):
     n = len(completions)
     rows = {
         Signal.COMPLETIONS: completions,
@@ -25,6 +26,7 @@ def history(completions, waiting=None, running=None, prompt=None, output=None, k
         Signal.PROMPT_TOKENS: np.multiply(completions, 100) if prompt is None else prompt,
         Signal.OUTPUT_TOKENS: np.multiply(completions, 10) if output is None else output,
         Signal.KV_USE: [0.2] * n if kv_use is None else kv_use,
+        **{Signal(name): row for name, row in more.items()},
     }
     return demand_history(
         SignalBuckets(KEY, 600, {signal: np.array(row, dtype=float) for signal, row in rows.items()})
@@ -55,6 +57,25 @@ OFFERED = {
         {"completions": [60, 120], "waiting": [NAN, NAN], "running": [NAN, NAN]},
         [1, 2],
     ),
+    "an engine that shows its queue and not what it serves": (
+        {"completions": [60, 60], "waiting": [0, 60], "running": [NAN, NAN]},
+        [NAN, 2],
+    ),
+    "what failed was offered": ({"completions": [60, 60], "failures": [NAN, 6]}, [NAN, 1.1]),
+    "what was turned away was offered": ({"completions": [60, 60], "refusals": [0, 60]}, [NAN, 2]),
+    "no failure is known where nothing is": ({"completions": [60, NAN], "failures": [0, 0]}, [NAN, NAN]),
+    "an engine that counts what comes needs no look at what is in it": (
+        {"completions": [0, 0], "running": [0, 60], "arrivals": [60, 120]},
+        [1, 2],
+    ),
+    "a router knows before the engines": (
+        {"completions": [0, 0], "arrivals": [30, 30], "router_arrivals": [60, 120]},
+        [1, 2],
+    ),
+    "while the router is not scraped its engines say": (
+        {"completions": [60, 60, 60], "router_arrivals": [66, NAN, 66]},
+        [1.1, 1, 1.1],
+    ),
 }
 
 
@@ -69,6 +90,12 @@ CENSORED = {
     "a queue that stood through the bucket": ({"waiting": [0, 5, 5, 0]}, [False, False, True, False]),
     "a queue in the first bucket": ({"waiting": [5, 0, 0, 0]}, [True, False, False, False]),
     "a full KV cache": ({"kv_use": [0.5, 0.91, 0.9, 0.2]}, [False, True, False, False]),
+    "requests were turned away": ({"refusals": [0, 1, 0, NAN]}, [False, True, False, False]),
+    "the router turned requests away": ({"router_refusals": [0, 0, 9, 0]}, [False, False, True, False]),
+    "a queue that stood in front of the engines": (
+        {"router_waiting": [0, 5, 5, 0]},
+        [False, False, True, False],
+    ),
     "unknown is marked by its NaN": ({"waiting": [0, NAN, 0, 0], "kv_use": [NAN] * 4}, [False] * 4),
 }
 
@@ -76,6 +103,28 @@ CENSORED = {
 @pytest.mark.parametrize(("readings", "expected"), CENSORED.values(), ids=CENSORED)
 def test_censored_buckets(readings, expected):
     np.testing.assert_array_equal(expected, history(completions=[60] * 4, **readings).is_censored)
+
+
+RETRIES = {
+    "as many fail as always, as callers cancel by habit": ([50] * 4, [False] * 4),
+    "far more than usual fail, as in a retry storm": ([0, 5, 20, 50], [False, False, True, True]),
+    "it is over as soon as they get through again": ([0, 50, 0, 0], [False, True, False, False]),
+    "a few requests tell no share": ([0, 0, 0.29, 0], [False] * 4),
+}
+
+
+@pytest.mark.parametrize(("failed", "expected"), RETRIES.values(), ids=RETRIES)
+def test_what_is_asked_again_and_again_is_not_learnt(failed, expected):
+    """Of 100 attempts a minute; an unknown bucket is neither learnt from nor evidence for a removal."""
+    attempts = [1 if 0 < share < 1 else 100 for share in failed]
+    demand = history(np.subtract(attempts, failed), failures=failed, arrivals=attempts)
+    np.testing.assert_array_equal(expected, np.isnan(demand.requests_per_s))
+
+
+def test_a_storm_of_two_hours_does_not_become_the_usual():
+    failed = np.array([0.0] * 60 + [50.0] * 120)
+    demand = history(100 - failed, failures=failed)
+    np.testing.assert_array_equal(failed[1:] > 0, np.isnan(demand.requests_per_s[1:]))
 
 
 def test_mix_is_a_ratio_of_sums_over_enough_requests():
@@ -99,7 +148,7 @@ def test_no_buckets_no_demand():
     assert 0 == len(demand_history(SignalBuckets(KEY, 0, {})).requests_per_s)
 
 
-def pod(completions=60, waiting=0, running=4, kv_use=0.3, first_tokens=None, tokens=(6000, 600)):
+def pod(completions=60, waiting=0, running=4, kv_use=0.3, first_tokens=None, tokens=(6000, 600), **more):
     numbers = {
         Signal.COMPLETIONS: completions,
         Signal.WAITING: waiting,
@@ -108,9 +157,20 @@ def pod(completions=60, waiting=0, running=4, kv_use=0.3, first_tokens=None, tok
         Signal.TTFT_COUNT: completions if first_tokens is None else first_tokens,
         Signal.PROMPT_TOKENS: tokens[0],
         Signal.OUTPUT_TOKENS: tokens[1],
+        **{Signal(name): number for name, number in more.items()},
     }
-    return {
+    nothing = dict.fromkeys(NOW_SIGNALS, Unknown(Reason.NOT_EXPORTED))
+    return nothing | {
         signal: number if isinstance(number, Unknown) else Value(number) for signal, number in numbers.items()
+    }
+
+
+def router(arrivals, **more):
+    """A frontend in front of the engines, which says nothing of what they do."""
+    told = {Signal.ROUTER_ARRIVALS: arrivals, **{Signal(name): number for name, number in more.items()}}
+    nothing = dict.fromkeys(NOW_SIGNALS, Unknown(Reason.NOT_EXPORTED))
+    return nothing | {
+        signal: number if isinstance(number, Unknown) else Value(number) for signal, number in told.items()
     }
 
 
@@ -122,7 +182,7 @@ def reading(pods, expected=None, last_mix=None):
 def test_a_healthy_fleet_is_trusted():
     now = reading({"a": pod(), "b": pod(completions=30)})
     assert (Value(1.5), Value(0), Value(8)) == (now.arrivals_per_s, now.waiting, now.running)
-    assert ((), True, 1000.0, KEY) == (now.distrust, now.is_trusted, now.at_s, now.workload)
+    assert ((), 1000.0, KEY) == (now.distrust, now.at_s, now.workload)
 
 
 def test_first_tokens_count_as_arrivals_before_the_requests_end():
@@ -180,7 +240,32 @@ DISTRUST = {
     "a signal that was not even answered": (
         {"a": {Signal.COMPLETIONS: Value(60), Signal.WAITING: Value(0), Signal.RUNNING: Value(1)}},
         None,
-        ("kv_use of pod a unknown: no such series",),
+        (
+            "prompt_tokens of pod a unknown: no such series",
+            "output_tokens of pod a unknown: no such series",
+            "kv_use of pod a unknown: no such series",
+        ),
+    ),
+    "token counts that make no sense though requests finish": (
+        {"a": pod(tokens=(Unknown(Reason.NOT_A_NUMBER), 600))},
+        None,
+        ("prompt_tokens of pod a unknown: NaN without a confirmed count of zero",),
+    ),
+    "refusals": ({"a": pod(refusals=2), "b": pod(refusals=1)}, None, ("3 requests refused",)),
+    "refusals at the router": (
+        {"a": pod(), "front": router(60, router_refusals=5)},
+        {"a"},
+        ("5 requests refused",),
+    ),
+    "a queue at the router": (
+        {"a": pod(), "front": router(60, router_waiting=7)},
+        {"a"},
+        ("7 requests waiting",),
+    ),
+    "one of two routers says nothing": (
+        {"a": pod(), "front": router(60), "other": router(Unknown(Reason.TOO_FEW))},
+        {"a"},
+        ("arrivals at router other unknown: too few readings in the window",),
     ),
     "no pod that could say anything": ({}, set(), ("no ready pod that could measure demand",)),
     "several things at once": (
@@ -194,7 +279,7 @@ DISTRUST = {
 @pytest.mark.parametrize(("pods", "expected_pods", "lines"), DISTRUST.values(), ids=DISTRUST)
 def test_reasons_for_distrust(pods, expected_pods, lines):
     now = reading(pods, expected=expected_pods)
-    assert (lines, False) == (now.distrust, now.is_trusted)
+    assert lines == now.distrust
 
 
 def test_what_the_scraped_pods_say_is_a_lower_bound_that_may_still_add():
@@ -229,6 +314,64 @@ def test_one_unknown_pod_does_not_hide_the_others():
 
 def test_the_reason_is_kept_where_nothing_is_known():
     assert Unknown(Reason.STALE) == reading({"a": pod(waiting=Unknown(Reason.STALE))}).waiting
+
+
+def test_a_signal_that_the_engine_does_not_export_is_no_reason_for_distrust():
+    nowhere = Unknown(Reason.NOT_EXPORTED)
+    silent = pod(kv_use=nowhere, running=nowhere, tokens=(nowhere, nowhere), first_tokens=nowhere)
+    now = reading({"a": silent}, last_mix=Mix(7, 7))
+    assert ((), Value(1), Mix(7, 7)) == (now.distrust, now.arrivals_per_s, now.mix)
+
+
+ORIGINS = {
+    "the router": ({"a": pod(arrivals=60), "front": router(90)}, DemandOrigin.ROUTER, 1.5),
+    "two routers": ({"a": pod(), "front": router(90), "other": router(30)}, DemandOrigin.ROUTER, 2),
+    "engines that count what comes": (
+        {"a": pod(completions=0, arrivals=90)},
+        DemandOrigin.ENGINES,
+        1.5,
+    ),
+    "only one of two counts what comes": (
+        {"a": pod(arrivals=90), "b": pod()},
+        DemandOrigin.FIRST_TOKENS,
+        2,
+    ),
+    "first tokens, and what never got so far": (
+        {"a": pod(completions=0, first_tokens=60, refusals=30)},
+        DemandOrigin.FIRST_TOKENS,
+        1.5,
+    ),
+    "all that ended, whatever way": (
+        {"a": pod(first_tokens=Unknown(Reason.NOT_EXPORTED), failures=15, refusals=15)},
+        DemandOrigin.ENDINGS,
+        1.5,
+    ),
+    "the router is not known, so the engines say": (
+        {"a": pod(), "front": router(Unknown(Reason.TOO_FEW))},
+        DemandOrigin.FIRST_TOKENS,
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize(("pods", "origin", "per_s"), ORIGINS.values(), ids=ORIGINS)
+def test_demand_is_counted_as_far_upstream_as_it_can_be(pods, origin, per_s):
+    now = reading(pods, expected=pods.keys() & {"a", "b"})
+    assert (origin, Value(per_s)) == (now.origin, now.arrivals_per_s)
+
+
+def test_where_nothing_counts_nothing_is_the_origin():
+    assert DemandOrigin.NOWHERE == reading({}, expected={"a"}).origin
+
+
+def test_idle_at_the_router_and_in_the_engines():
+    quiet = pod(completions=0, running=0)
+    assert Idle() == reading({"a": quiet, "front": router(0)}, expected={"a"}).arrivals_per_s
+
+
+def test_an_engine_that_does_not_say_what_runs_can_be_idle():
+    quiet = pod(completions=0, running=Unknown(Reason.NOT_EXPORTED))
+    assert Idle() == reading({"a": quiet}).arrivals_per_s
 
 
 def test_the_signals_asked_for_are_those_that_are_read():

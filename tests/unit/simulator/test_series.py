@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from predictor.demand import NOW_SIGNALS
 from predictor.engines import shipped
+from predictor.now import NOW_SIGNALS
 from simulator.counts import TTFT_EDGES_S
 from simulator.series import SERIES, TTFT, exposition, readings
 from tests.builders.engines import constant, engines

@@ -1,0 +1,167 @@
+"""Offered demand in this minute, out of the newest readings, and why it must not support a removal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from fleet.demand import DemandOrigin, Mix, NowReading
+from fleet.sample import Idle, Reason, Sample, Unknown, Value, known
+from fleet.signal import Signal
+from predictor.demand import HISTORY_SIGNALS, KV_FULL, MIX_REQUESTS
+from predictor.ports import InstantSamples
+from predictor.series import WINDOW_S
+
+NOW_SIGNALS = (*HISTORY_SIGNALS, Signal.TTFT_COUNT)
+"""What `now_reading` reads."""
+
+Pod = Mapping[Signal, Sample]
+
+_VITAL = (
+    Signal.COMPLETIONS,
+    Signal.PROMPT_TOKENS,
+    Signal.OUTPUT_TOKENS,
+    Signal.WAITING,
+    Signal.RUNNING,
+    Signal.KV_USE,
+)
+"""What each pod has to say, so far as its engine exports it."""
+
+
+def now_reading(samples: InstantSamples, expected_pods: frozenset[str], last_mix: Mix | None) -> NowReading:
+    """Return what the newest readings say, and why they must not support a removal if they must not.
+
+    What came to the router counts, else what came to the engines. Where they do not count that, first
+    tokens stand in for it if every pod counts them: a request gives its first token long before it ends.
+    What is still in front of that waits, and is counted as waiting. A sum over the pods that answered is a
+    lower bound when others did not; that is a reason for distrust, not for silence.
+
+    Args:
+        samples: Newest readings, of `NOW_SIGNALS`.
+        expected_pods: Pods that are ready and so have to be among the samples.
+        last_mix: Token mix known before; it stands where too little finished in the last minute.
+    """
+    pods = {name: pod for name, pod in samples.pods.items() if name in expected_pods or _counts_requests(pod)}
+    routers = {name: pod for name, pod in samples.pods.items() if _is_exported(pod, Signal.ROUTER_ARRIVALS)}
+    origin, arrived = _arrived(pods.values(), routers.values())
+    waiting = _sum((_total(routers.values(), Signal.ROUTER_WAITING), _total(pods.values(), Signal.WAITING)))
+    running = _total(pods.values(), Signal.RUNNING)
+    distrust = (
+        *_producers_missing(pods, routers, expected_pods),
+        *_censoring(pods, routers, waiting),
+    )
+    is_running = running == Unknown(Reason.NOT_EXPORTED) or known(running) == 0.0
+    return NowReading(
+        workload=samples.workload,
+        at_s=samples.at_s,
+        arrivals_per_s=_per_s(arrived, is_confirmed=not distrust and is_running),
+        waiting=waiting,
+        running=running,
+        mix=_mix(pods.values()) or last_mix,
+        distrust=distrust,
+        origin=origin,
+    )
+
+
+def _arrived(pods: Iterable[Pod], routers: Iterable[Pod]) -> tuple[DemandOrigin, Sample]:
+    """Return the requests of the last minute as the most upstream counter that says something has them."""
+    pods = list(pods)
+    came = _total(routers, Signal.ROUTER_ARRIVALS)
+    if known(came) is not None:
+        return DemandOrigin.ROUTER, came
+    if pods and all(_is_known(pod, Signal.ARRIVALS) for pod in pods):
+        return DemandOrigin.ENGINES, _total(pods, Signal.ARRIVALS)
+    is_early = bool(pods) and all(_is_known(pod, Signal.TTFT_COUNT) for pod in pods)
+    counted = (Signal.TTFT_COUNT,) if is_early else (Signal.COMPLETIONS, Signal.FAILURES)
+    told = _total(pods, counted[0])
+    if known(told) is None:
+        return DemandOrigin.NOWHERE, told
+    rest = [_total(pods, signal) for signal in (*counted[1:], Signal.REFUSALS)]
+    return DemandOrigin.FIRST_TOKENS if is_early else DemandOrigin.ENDINGS, _sum((told, *rest))
+
+
+def _counts_requests(pod: Pod) -> bool:
+    return _is_known(pod, Signal.COMPLETIONS) or _is_known(pod, Signal.ARRIVALS)
+
+
+def _is_known(pod: Pod, signal: Signal) -> bool:
+    return known(_sample(pod, signal)) is not None
+
+
+def _is_exported(pod: Pod, signal: Signal) -> bool:
+    return signal in pod and pod[signal] != Unknown(Reason.NOT_EXPORTED)
+
+
+def _sample(pod: Pod, signal: Signal) -> Sample:
+    return pod.get(signal, Unknown(Reason.ABSENT))
+
+
+def _total(pods: Iterable[Pod], signal: Signal) -> Sample:
+    """Sum what is known; unknown only where no pod says anything."""
+    return _sum(_sample(pod, signal) for pod in pods)
+
+
+def _sum(samples: Iterable[Sample]) -> Sample:
+    nothing: Sample = Unknown(Reason.EMPTY)
+    numbers = []
+    for sample in samples:
+        number = known(sample)
+        if number is None:
+            nothing = sample
+        else:
+            numbers.append(number)
+    return Value(sum(numbers)) if numbers else nothing
+
+
+def _per_s(arrived: Sample, *, is_confirmed: bool) -> Sample:
+    """Turn requests in the window into a rate; zero is idle only where every producer confirms it."""
+    if not isinstance(arrived, Value):
+        return arrived
+    if arrived.value == 0.0 and is_confirmed:
+        return Idle()
+    return Value(arrived.value / WINDOW_S)
+
+
+def _mix(pods: Iterable[Pod]) -> Mix | None:
+    pods = list(pods)
+    finished, prompt, output = (
+        known(_total(pods, signal))
+        for signal in (Signal.COMPLETIONS, Signal.PROMPT_TOKENS, Signal.OUTPUT_TOKENS)
+    )
+    if finished is None or prompt is None or output is None or finished < MIX_REQUESTS:
+        return None
+    return Mix(prompt_tokens=prompt / finished, output_tokens=output / finished)
+
+
+def _producers_missing(
+    pods: Mapping[str, Pod], routers: Mapping[str, Pod], expected_pods: frozenset[str]
+) -> Iterable[str]:
+    """Say who ought to say something and does not, one line each."""
+    missing = sorted(expected_pods - pods.keys())
+    if not expected_pods:
+        yield "no ready pod that could measure demand"
+    if missing:
+        yield f"{len(missing)} of {len(expected_pods)} ready pods not scraped: {', '.join(missing)}"
+    for name in sorted(expected_pods & pods.keys()):
+        for signal in _VITAL:
+            sample = _sample(pods[name], signal)
+            if isinstance(sample, Unknown) and sample.reason is not Reason.NOT_EXPORTED:
+                yield f"{signal} of pod {name} unknown: {sample.reason}"
+    for name in sorted(routers):
+        sample = routers[name][Signal.ROUTER_ARRIVALS]
+        if isinstance(sample, Unknown):
+            yield f"arrivals at router {name} unknown: {sample.reason}"
+
+
+def _censoring(pods: Mapping[str, Pod], routers: Mapping[str, Pod], waiting: Sample) -> Iterable[str]:
+    """Say why demand may have been more than what was counted, one line each."""
+    queued = known(waiting)
+    if queued:
+        yield f"{queued:.0f} requests waiting"
+    refusals = (_total(pods.values(), Signal.REFUSALS), _total(routers.values(), Signal.ROUTER_REFUSALS))
+    refused = known(_sum(refusals))
+    if refused:
+        yield f"{refused:.0f} requests refused"
+    for name in sorted(pods):
+        kv_use = known(_sample(pods[name], Signal.KV_USE))
+        if kv_use is not None and kv_use > KV_FULL:
+            yield f"KV cache of pod {name} is {kv_use:.0%} full"

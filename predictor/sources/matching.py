@@ -1,0 +1,53 @@
+"""Which series belong to a workload: labels that its engines' carry, and those that a router gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from predictor.vocabulary import Vocabulary, any_engine, any_router
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How one workload's series are known.
+
+    Attributes:
+        labels: Labels of its engines' series, with their values.
+        router: Labels of what a router in front of them says of it; empty = none is read.
+        engines: Engines that its pods may run.
+        routers: Routers that may stand in front.
+    """
+
+    labels: Mapping[str, str]
+    router: Mapping[str, str] = field(default_factory=dict)
+    engines: Vocabulary = field(default_factory=any_engine)
+    routers: Vocabulary = field(default_factory=any_router)
+
+    def parts(self) -> Iterator[Selection]:
+        """Yield what has to be read: of the engines, and of the router if there is one."""
+        yield Selection(self.labels, self.engines)
+        if self.router:
+            yield Selection(self.router, self.routers)
+
+    def vocabulary(self) -> Vocabulary:
+        """Return what series mean, whoever of the two exports them."""
+        return Vocabulary((*self.engines.engines, *(self.routers.engines if self.router else ())))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Series of one vocabulary with given labels."""
+
+    labels: Mapping[str, str]
+    vocabulary: Vocabulary
+
+    def spellings(self, label: str) -> set[str]:
+        """Return the values of a label that count: as it was written, and in lower case if so exported."""
+        value = self.labels[label]
+        return {value, value.lower()} if label in self.vocabulary.lower_case else {value}
+
+
+def match_of(labels: Mapping[str, str] | Match) -> Match:
+    """Return the match that labels alone stand for: any engine, no router."""
+    return labels if isinstance(labels, Match) else Match(labels)
