@@ -21,15 +21,16 @@ class Attached:
     """
 
     def __init__(self, server: ApiServer, namespaces: Iterable[str], lease_namespace: str | None) -> None:
-        self._stack = ExitStack()
-        self._stack.enter_context(closing(server))
-        fence = _observes
-        if lease_namespace is not None:
-            candidate = Candidate(server, lease_namespace, identity(), WallClock().now_s)
-            candidate.turn()
-            self._stack.enter_context(closing(Election(candidate)))
-            fence = candidate.fence
-        self.cluster = self._stack.enter_context(closing(KubeCluster(server, namespaces, fence)))
+        with ExitStack() as opened:
+            opened.enter_context(closing(server))
+            fence = _observes
+            if lease_namespace is not None:
+                candidate = Candidate(server, lease_namespace, identity(), WallClock().now_s)
+                candidate.turn()
+                opened.enter_context(closing(Election(candidate)))
+                fence = candidate.fence
+            self.cluster = opened.enter_context(closing(KubeCluster(server, namespaces, fence)))
+            self._stack = opened.pop_all()
 
     def close(self) -> None:
         """End the watches, give up the lead, and hang up."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -141,11 +141,10 @@ def _in_kubernetes(
         {key.namespace for key in keys},
         chosen.lease_namespace if settings.acting else None,
     )
-    try:
+    with ExitStack() as undo:
+        undo.callback(attached.close)
         boards = _boards(attached.cluster, keys)
-    except UnavailableError:
-        attached.close()
-        raise
+        undo.pop_all()
     return Surroundings(
         outside.clock,
         outside.metrics,

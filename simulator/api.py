@@ -122,8 +122,19 @@ class Api(Protocol):
         """Write the status and nothing else, on the version that the object carries."""
         ...
 
-    def delete(self, kind: Kind, namespace: str | None, name: str, *, grace_s: int | None = None) -> None:
-        """Delete an object; pods end within their grace, or `grace_s`, and 0 removes what is left of them."""
+    def delete(
+        self,
+        kind: Kind,
+        namespace: str | None,
+        name: str,
+        *,
+        uid: str | None = None,
+        grace_s: int | None = None,
+    ) -> None:
+        """Delete an object, if `uid` is given only that one and none that came after it under its name.
+
+        Pods end within their grace, or `grace_s`, and 0 removes what is left of them.
+        """
         ...
 
 

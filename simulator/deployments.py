@@ -42,7 +42,7 @@ class DeploymentController:
             raise NotModelledError(f"a rollout of Deployment {name[0]}/{name[1]}")
         wanted = deployment["spec"].get("replicas", 1)
         for pod in _best_first(staying)[wanted:]:
-            self._api.delete(POD, name[0], pod["metadata"]["name"])
+            self._api.delete(POD, name[0], pod["metadata"]["name"], uid=pod["metadata"]["uid"])
         for _ in range(wanted - len(staying)):
             self._api.create(_pod(deployment, template_hash))
         ready = sum(map(is_ready, staying))

@@ -14,7 +14,7 @@ from simulator.api import CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, tim
 from simulator.clock import Clock
 from simulator.delays import Delays, crowding
 from simulator.errors import NotModelledError
-from simulator.pods import claim_names, is_leaving, with_condition
+from simulator.pods import claim_names, container_statuses, is_leaving, with_condition
 from simulator.workqueue import WorkQueue
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -115,7 +115,7 @@ class NodeAgent:
     def _end(self, key: _Key) -> None:
         if self._stages.get(key) is _Stage.ENDING:
             self._stop(key)
-            self._api.delete(POD, key[0], key[1], grace_s=0)
+            self._api.delete(POD, key[0], key[1], uid=key[2], grace_s=0)
 
     def _stop(self, key: _Key) -> None:
         pod = self._running.pop(key, None)
@@ -128,6 +128,7 @@ class NodeAgent:
             return
         at_s = self._clock.now_s
         status = {"startTime": timestamp(at_s), **pod["status"], "phase": "Running"}
+        status["containerStatuses"] = container_statuses(pod, is_ready=stage is _Stage.SERVING, at_s=at_s)
         for condition in ("ContainersReady", "Ready"):
             status = with_condition(status, condition, is_true=stage is _Stage.SERVING, at_s=at_s)
         self._api.replace_status({**pod, "status": status})

@@ -52,3 +52,21 @@ def with_condition(
         new["lastTransitionTime"] = old["lastTransitionTime"]
     new |= {key: text for key, text in (("reason", reason), ("message", message)) if text}
     return {**status, "conditions": [*others, new]}
+
+
+def container_statuses(pod: Json, *, is_ready: bool, at_s: float) -> list[Json]:
+    """Return what a kubelet says of a pod's containers, all running; when they started stays as it was."""
+    known = {each["name"]: each for each in pod.get("status", {}).get("containerStatuses", ())}
+    return [
+        {
+            "name": container["name"],
+            "image": container.get("image", ""),
+            "imageID": "",
+            "ready": is_ready,
+            "started": is_ready,
+            "restartCount": 0,
+            "state": known.get(container["name"], {}).get("state")
+            or {"running": {"startedAt": timestamp(at_s)}},
+        }
+        for container in pod["spec"]["containers"]
+    ]

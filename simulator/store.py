@@ -117,12 +117,25 @@ class ObjectStore:
             return old
         return self._put(Change.MODIFIED, key, {**old, "status": body.get("status")})
 
-    def delete(self, kind: Kind, namespace: str | None, name: str, *, grace_s: int | None = None) -> None:
-        """Delete an object; pods end within their grace, or `grace_s`, and 0 removes what is left of them."""
+    def delete(
+        self,
+        kind: Kind,
+        namespace: str | None,
+        name: str,
+        *,
+        uid: str | None = None,
+        grace_s: int | None = None,
+    ) -> None:
+        """Delete an object, if `uid` is given only that one and none that came after it under its name.
+
+        Pods end within their grace, or `grace_s`, and 0 removes what is left of them.
+        """
         key = (kind, namespace or "", name)
         old = self._objects[kind].get(key[1:])
         if old is None:
             raise ConflictError(f"{_spoken(key)} does not exist")
+        if uid not in (None, old["metadata"]["uid"]):
+            raise ConflictError(f"{_spoken(key)} is another one than that with uid {uid}")
         grace_s = granted_s(kind, old, grace_s)
         metadata = old["metadata"]
         if "deletionTimestamp" in metadata and grace_s >= metadata["deletionGracePeriodSeconds"]:

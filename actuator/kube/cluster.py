@@ -70,8 +70,7 @@ class KubeCluster:
         self._lock = Lock()
         self._seen: tuple[tuple[WorkloadKey, ...], Fleet] | None = None
         self._reflectors: dict[Scope, Reflector] = {}
-        self._watch(Scope(resource) for resource in CLUSTER_WIDE)
-        self._watch_namespaces(namespaces)
+        self._watch([*map(Scope, CLUSTER_WIDE), *_scopes(namespaces)])
 
     def close(self) -> None:
         """End all watches."""
@@ -100,7 +99,7 @@ class KubeCluster:
         """Return a snapshot of the fleet and of these workloads; `UnavailableError` before the first one."""
         asked = tuple(workloads)
         with self._lock:
-            self._watch_namespaces(key.namespace for key in asked)
+            self._watch(_scopes(key.namespace for key in asked))
             self._await_lists()
             if self._seen is None or self._seen[0] != asked or self._seen[1].version != self.version():
                 version, held = self._mirror.snapshot()
@@ -257,9 +256,6 @@ class KubeCluster:
             raise RefusedError(f"Deployment {workload} does not exist")
         return base
 
-    def _watch_namespaces(self, namespaces: Iterable[str]) -> None:
-        self._watch(Scope(kind, namespace) for namespace in namespaces for kind in OF_WORKLOADS)
-
     def _watch(self, scopes: Iterable[Scope]) -> None:
         for scope in scopes:
             if scope not in self._reflectors:
@@ -270,3 +266,7 @@ class KubeCluster:
         for scope, reflector in self._reflectors.items():
             if not reflector.is_listed(until_s - time.monotonic()):
                 raise UnavailableError(reflector.trouble or f"{scope.path} was not listed yet")
+
+
+def _scopes(namespaces: Iterable[str]) -> list[Scope]:
+    return [Scope(kind, namespace) for namespace in namespaces for kind in OF_WORKLOADS]

@@ -1,17 +1,19 @@
-"""One watch that keeps a mirror up to date."""
+"""One watch that keeps whoever takes its news up to date."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from threading import Event, Lock, Thread
+from typing import Protocol
 
 from urllib3 import HTTPResponse
 from urllib3.exceptions import HTTPError
 
 from actuator.kube.apiserver import ApiServer, parsed
 from actuator.kube.errors import ExpiredError, NotFoundError, error_of
-from actuator.kube.mirror import Mirror, Scope
+from actuator.kube.mirror import Scope
 from actuator.kube.resources import PLANS
 from actuator.manifest import Json, version_of
 from fleet.errors import ForesliceError, UnavailableError
@@ -31,16 +33,36 @@ _PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 8.0
 
 
+class Sink(Protocol):
+    """What takes the news of a scope, one piece at a time; `actuator.kube.mirror.Mirror` is one."""
+
+    def replace(self, scope: Scope, bodies: Iterable[Json], version: str) -> None:
+        """Take a whole list, as of a version."""
+        ...
+
+    def take(self, scope: Scope, body: Json) -> None:
+        """Take a new or changed object."""
+        ...
+
+    def drop(self, scope: Scope, body: Json) -> None:
+        """Take note of an object's end."""
+        ...
+
+    def clear(self, scope: Scope) -> None:
+        """Forget a scope that the server does not serve."""
+        ...
+
+
 class Reflector:
     """Lists what a scope holds, then follows its changes, for ever; lists anew when told 410.
 
     An answer that breaks off is taken up where it ended. Trouble is kept for whoever asks, and tried again.
     """
 
-    def __init__(self, server: ApiServer, scope: Scope, mirror: Mirror) -> None:
+    def __init__(self, server: ApiServer, scope: Scope, sink: Sink) -> None:
         self._server = server
         self._scope = scope
-        self._mirror = mirror
+        self._sink = sink
         self._tried = Event()
         self._is_listed = False
         self._closed = Event()
@@ -91,7 +113,7 @@ class Reflector:
                 pause_s = _PAUSE_S
 
     def _list(self) -> None:
-        """Put what the server holds into the mirror."""
+        """Hand over what the server holds."""
         bodies: list[Json] = []
         query: Json = {"limit": PAGE}
         try:
@@ -105,10 +127,10 @@ class Reflector:
         except NotFoundError:
             # Without its custom resource foreslice still observes; any other kind must be served.
             if self._scope.resource is PLANS:
-                self._mirror.clear(self._scope)
+                self._sink.clear(self._scope)
                 self._heard("")
             raise
-        self._mirror.replace(self._scope, bodies, metadata["resourceVersion"])
+        self._sink.replace(self._scope, bodies, metadata["resourceVersion"])
         self._heard(metadata["resourceVersion"])
 
     def _follow(self) -> None:
@@ -142,9 +164,9 @@ class Reflector:
             case "ERROR":
                 raise error_of(body, f"watch {self._scope.path}")
             case "DELETED":
-                self._mirror.drop(self._scope, body)
+                self._sink.drop(self._scope, body)
             case "ADDED" | "MODIFIED":
-                self._mirror.take(self._scope, body)
+                self._sink.take(self._scope, body)
             case "BOOKMARK":
                 pass
             case other:

@@ -8,13 +8,12 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from kubernetes.config import new_client_from_config
 
+from actuator.kube.connect import connect
 from simulator.agents import start_nodes
-from simulator.apiserver import ApiServer, address
 from simulator.eventloop import EventLoop
 from simulator.heartbeat import Heartbeat
-from simulator.rest import RestApi
+from simulator.rest import RestApi, address
 from tests.cluster.controlplane import control_plane
 from tests.cluster.lab import DEVICE_CLASS, Lab
 from tests.cluster.shop import shop_of
@@ -66,11 +65,6 @@ def pytest_terminal_summary(terminalreporter, config):
     """Say where the logs of the control planes are, if they were kept."""
     for directory in config.stash.get(LOGS, []):
         terminalreporter.write_line(f"logs of the control plane: {directory}/*.log")
-
-
-def connect(kubeconfig):
-    """Return a connection as whom a kubeconfig is for."""
-    return ApiServer(new_client_from_config(config_file=str(kubeconfig), persist_config=False))
 
 
 def make_classes(plane):

@@ -5,10 +5,10 @@ from itertools import count
 
 from fleet.errors import ConflictError
 from simulator.api import CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, NODE, POD, SLICE, Kind
-from simulator.apiserver import address
 from simulator.driver import resource_slices
 from simulator.node import HOSTNAME
 from simulator.pods import claim_names, condition
+from simulator.rest import address
 
 NAMESPACE = Kind("v1", "Namespace", "namespaces", is_namespaced=False)
 SERVICE_ACCOUNT = Kind("v1", "ServiceAccount", "serviceaccounts")
@@ -27,6 +27,7 @@ NODES = count()
 
 SIMULATED_BY_KWOK = {"kwok.x-k8s.io/node": "fake"}
 LABEL = "foreslice.dev/lab"
+MERGE = "application/merge-patch+json"
 WITHIN_S = 120
 """Waits end with what they wait for; so long only where the machine has much else to do."""
 NOT_ALLOCATED = "cannot allocate all claims"
@@ -90,7 +91,7 @@ class Lab:
 
     def patch(self, kind, name, body, part=""):
         """Merge something into an object."""
-        return self.server.request("PATCH", self.path(kind, name) + part, body)
+        return self.server.request("PATCH", self.path(kind, name) + part, body, None, MERGE)
 
     def label_namespace(self, labels):
         """Label the lab's namespace."""

@@ -1,15 +1,13 @@
 """One process of a control plane, with its log and a way to ask whether it is ready."""
 
-import os
 import ssl
 import subprocess
-import sys
 import time
 import urllib.request
 from http import HTTPStatus
-from pathlib import Path
 
-LEASH = Path(__file__).with_name("leash.py")
+from tests.leash import leashed
+
 READY_WITHIN_S = 120
 POLL_S = 0.05
 TAIL_LINES = 15
@@ -42,11 +40,10 @@ class Part:
 
     def start(self):
         """Start it, without waiting."""
-        leash = [sys.executable, LEASH, str(os.getpid())]
         with self._log.open("ab") as log:
             # Ctrl-C is for us: what it is to end, and in which order, is our business.
             self._process = subprocess.Popen(
-                [*leash, *self._command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
+                leashed(*self._command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
             )
 
     def kill(self):

@@ -5,10 +5,11 @@ from contextlib import ExitStack, closing, contextmanager
 from itertools import chain
 from math import ceil
 
-from tests.cluster.conftest import Agents, connect
+from actuator.kube.connect import connect
+from tests.cluster.conftest import Agents
 from tests.cluster.days import Days
 from tests.cluster.permissions import install
-from tests.cluster.shop import install_plans, open_server
+from tests.cluster.shop import install_plans
 from tests.cluster.town import Town
 from tests.prometheus.server import back_fill, prometheus, serving
 
@@ -37,10 +38,9 @@ def scene(plane, directory, towns, rise_in_s):
     """Set towns up (name, whether the days before were flat); they serve, and everything is scraped."""
     with ExitStack() as stack:
         server = stack.enter_context(closing(connect(plane.kubeconfig)))
-        with closing(open_server(plane)) as admin:
-            install_plans(admin)
-            for name in ("observe", "act"):
-                install(admin, name)
+        install_plans(server)
+        for name in ("observe", "act"):
+            install(server, name)
         agents = Agents(server)
         made = {}
 

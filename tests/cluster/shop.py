@@ -5,10 +5,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import yaml
-from kubernetes.config import new_client_from_config
 
-from actuator.kube.apiserver import ApiServer
 from actuator.kube.cluster import KubeCluster
+from actuator.kube.connect import connect
 from actuator.kube.resources import CLAIM_TEMPLATES, CLAIMS, DEPLOYMENTS, PLANS, PODS
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError
@@ -31,7 +30,7 @@ def always():
 @contextmanager
 def shop_of(plane):
     """Set the shop up; nothing but its namespace is left in the end."""
-    with closing(open_server(plane)) as server:
+    with closing(connect(plane.kubeconfig)) as server:
         install_plans(server)
         lab = _ShopLab(server)
         lab.node(H100_80GB, H100_80GB)
@@ -57,11 +56,6 @@ class _ShopLab(Lab):
         """Take the node and what it publishes away."""
         for kind, name in self.made:
             self.delete(kind, name)
-
-
-def open_server(plane):
-    """Return the API server as the adapter uses it, as administrator."""
-    return ApiServer(new_client_from_config(config_file=str(plane.kubeconfig), persist_config=False))
 
 
 def install_plans(server):

@@ -164,6 +164,14 @@ class TestDelete:
         with pytest.raises(ConflictError):
             world.api.delete(CLAIM_TEMPLATE, world.namespace, "t")
 
+    def test_one_that_came_after_the_one_that_is_meant_stays(self, world):
+        meant = world.api.create(world.template())["metadata"]["uid"]
+        world.api.delete(CLAIM_TEMPLATE, world.namespace, "t", uid=meant)
+        later = world.api.create(world.template())["metadata"]["uid"]
+        with pytest.raises(ConflictError):
+            world.api.delete(CLAIM_TEMPLATE, world.namespace, "t", uid=meant)
+        assert later == world.get(CLAIM_TEMPLATE, "t")["metadata"]["uid"]
+
     def test_a_pod_that_no_node_has_seen_is_gone_at_once(self, world):
         world.pod("p")
         world.api.delete(POD, world.namespace, "p")

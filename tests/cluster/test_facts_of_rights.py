@@ -4,12 +4,13 @@ from contextlib import closing
 
 import pytest
 
+from actuator.kube.connect import connect
 from fleet.boards import H100_80GB
 from fleet.errors import RefusedError
 from simulator.api import CLAIM, timestamp
 from simulator.pods import DELETE_PROTECTION
-from tests.cluster.conftest import NEWEST, connect
-from tests.cluster.lab import until
+from tests.cluster.conftest import NEWEST
+from tests.cluster.lab import MERGE, until
 from tests.fakes.manifests import request
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
@@ -36,13 +37,13 @@ def as_account(lab, plane):
     def write(status, *rules):
         kubeconfig = plane.kubeconfig_of(f"{lab.name}-writer", lab.account("writer", *rules))
         with closing(connect(kubeconfig)) as server:
-            return server.request("PATCH", lab.path(CLAIM, "c") + "/status", {"status": status})
+            return server.request("PATCH", lab.path(CLAIM, "c") + "/status", {"status": status}, None, MERGE)
 
     return write
 
 
 def test_an_account_without_rights_is_refused_by_name(as_account, claim, lab):
-    with pytest.raises(RefusedError, match=f"system:serviceaccount:{lab.name}:writer.*cannot patch"):
+    with pytest.raises(RefusedError, match=f"may not patch resourceclaims/status.*:{lab.name}:writer"):
         as_account(claim)
 
 

@@ -7,8 +7,8 @@ import pytest
 from fleet.boards import H100_80GB
 from fleet.errors import UnavailableError
 from simulator.api import CLAIM, POD
-from simulator.apiserver import address
 from simulator.pods import condition
+from simulator.rest import address
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import PDB, TAINT_RULE, until
 from tests.fakes.manifests import request

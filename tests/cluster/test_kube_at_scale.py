@@ -10,7 +10,7 @@ from tests.cluster.conftest import NEWEST
 from tests.cluster.faults import kubeconfig, proxy_of
 from tests.cluster.lab import until
 from tests.cluster.large import CARDS, DEVICES_OF_A_CARD, devices_of, large_fleet, touch_cards
-from tests.cluster.shop import always, open_server
+from tests.cluster.shop import always
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 NODES = 3
@@ -18,7 +18,7 @@ NODES = 3
 
 @pytest.fixture
 def admin(plane):
-    with closing(open_server(plane)) as opened, large_fleet(opened, NODES):
+    with closing(connect(plane.kubeconfig)) as opened, large_fleet(opened, NODES):
         yield opened
 
 

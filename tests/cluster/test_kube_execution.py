@@ -14,7 +14,7 @@ from fleet.errors import RefusedError
 from fleet.shape import Configuration
 from fleet.workload import Mode, Router
 from tests.cluster.conftest import NEWEST
-from tests.cluster.lab import until
+from tests.cluster.lab import MERGE, until
 from tests.cluster.shop import SHOP
 from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, change, standing
 from tests.controlplane.build import folder
@@ -96,4 +96,4 @@ def test_what_is_no_plan_is_refused(shop, cluster, part, body):
 
 def merge(shop, name, body, part=""):
     path = PLANS.path(SHOP, name) + part
-    return shop.server.request("PATCH", path, body, None, "application/merge-patch+json")
+    return shop.server.request("PATCH", path, body, None, MERGE)

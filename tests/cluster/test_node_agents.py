@@ -1,13 +1,15 @@
 """The simulator's node agents and engines as ordinary clients of a real control plane."""
 
+import subprocess
 import time
 
 import pytest
 
 from fleet.boards import H100_80GB
 from simulator.api import DEPLOYMENT, LEASE, NODE, POD, SLICE
-from simulator.apiserver import address
+from simulator.rest import address
 from tests.cluster.lab import LABEL, until
+from tests.controlplane.build import folder
 from tests.fakes.manifests import request
 
 
@@ -96,6 +98,17 @@ def test_pods_of_a_deployment_become_ready_after_their_engines_have_loaded(lab, 
         "gpu-1-mig-3g40gb-9-0",
         "gpu-1-mig-3g40gb-9-4",
     } == {lab.devices(pod["metadata"]["name"]) for pod in lab.list(POD)}
+
+
+def test_kubectl_shows_how_many_containers_of_a_pod_are_ready(plane, lab, start):
+    start(Notes())
+    lab.deployment("web", lab.template("whole", request("gpu.nvidia.com", None)), 1)
+    kubectl = [folder() / "kubectl", f"--kubeconfig={plane.kubeconfig}", "-n", lab.name, "get", "pods"]
+
+    def shown():
+        return subprocess.run([*kubectl, "--no-headers"], check=True, capture_output=True, text=True).stdout
+
+    until(lambda: shown().split()[1:3] == ["1/1", "Running"])
 
 
 def test_pods_drain_before_they_go_and_their_devices_are_free_after(lab, start):

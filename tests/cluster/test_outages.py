@@ -5,11 +5,13 @@ from contextlib import closing
 
 import pytest
 
+from actuator.kube.connect import connect
+from actuator.kube.errors import ExpiredError, error_of
 from fleet.boards import H100_80GB
-from fleet.errors import ConflictError, UnavailableError
+from fleet.errors import UnavailableError
 from simulator.api import DEPLOYMENT, NODE, POD
-from simulator.apiserver import address, error_of
-from tests.cluster.conftest import NEWEST, Agents, connect, make_classes
+from simulator.rest import address
+from tests.cluster.conftest import NEWEST, Agents, make_classes
 from tests.cluster.controlplane import control_plane
 from tests.cluster.lab import LABEL, Lab, until
 from tests.cluster.test_node_agents import Notes, Quick, ready_replicas
@@ -51,4 +53,4 @@ def test_agents_go_on_where_they_were_after_the_api_server_was_away(own_plane):
         with server.stream(address(POD), query) as lines:
             event = json.loads(next(iter(lines)))
         assert ("ERROR", 410) == (event["type"], event["object"]["code"])
-        assert isinstance(error_of(event["object"]), ConflictError)
+        assert isinstance(error_of(event["object"], "watch"), ExpiredError)

@@ -4,8 +4,8 @@ import pytest
 
 from fleet.boards import A100_80GB, H100_80GB
 from simulator.api import SLICE
-from simulator.apiserver import address
 from simulator.driver import resource_slices
+from simulator.rest import address
 from tests.cluster.conftest import MINORS
 from tests.fakes.manifests import request
 

@@ -1,7 +1,6 @@
 """A namespace whose engines serve and are scraped, with a service of its own that looks after them."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -18,9 +17,9 @@ from simulator.pods import is_ready
 from simulator.series import exposition
 from tests.builders.engines import Laws, workload
 from tests.cluster.lab import LABEL, WITHIN_S, Lab, until
-from tests.cluster.part import LEASH
 from tests.cluster.permissions import bind, lead_in, token_of
 from tests.fakes.manifests import request
+from tests.leash import leashed
 
 WORKLOAD = "chat"
 CARDS = 3
@@ -107,9 +106,8 @@ class Town:
         (directory / "kubeconfig").write_text(json.dumps(body))
         settings = directory / "foreslice.yaml"
         settings.write_text(SETTINGS.format(url=url, namespace=self.name, history=history))
-        leash = [sys.executable, LEASH, str(os.getpid())]
         with (directory / "log").open("wb") as log:
-            command = [*leash, FORESLICE, "run", "--config", settings]
+            command = leashed(FORESLICE, "run", "--config", settings)
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, process_group=0)
         try:
             yield process

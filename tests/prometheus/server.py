@@ -1,25 +1,23 @@
 """The real Prometheus on loopback, with what it is to scrape or what it is to have scraped long ago.
 
-Nothing here outlives the process that started it (`tests.cluster.leash`).
+Nothing here outlives the process that started it (`tests.leash`).
 """
 
-import os
 import secrets
 import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 
-LEASH = Path(__file__).parents[1] / "cluster" / "leash.py"
+from tests.leash import leashed
+
 READY_WITHIN_S = 60
 POLL_S = 0.02
 PROGRAMS = ("prometheus", "promtool")
@@ -52,9 +50,8 @@ def prometheus(directory, config="", web_config=""):
         "--storage.tsdb.retention.time=100y",
     ]
     with log_path.open("wb") as log:
-        leash = [sys.executable, LEASH, str(os.getpid())]
         process = subprocess.Popen(
-            [*leash, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
+            leashed(*arguments), stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
         )
         try:
             url = f"{'https' if web_config else 'http'}://127.0.0.1:{port}"

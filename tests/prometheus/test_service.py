@@ -1,7 +1,6 @@
 """`foreslice run` on a real Prometheus: what it says of a fleet, of itself, and when nobody answers."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -19,8 +18,9 @@ from predictor.sources.access import Access
 from predictor.sources.promql import selector
 from predictor.sources.query import QueryApi
 from tests.builders.scrapes import Scraped
+from tests.leash import leashed
 from tests.prometheus.conftest import past
-from tests.prometheus.server import LEASH, POLL_S, back_fill, free_port, prometheus, serving
+from tests.prometheus.server import POLL_S, back_fill, free_port, prometheus, serving
 
 FORESLICE = Path(sys.executable).with_name("foreslice")
 CLOCK = WallClock()
@@ -172,9 +172,8 @@ def scraping(port):
 @contextmanager
 def running(path, log):
     """The service as a process, for as long as the block lasts."""
-    leash = [sys.executable, LEASH, str(os.getpid())]
     with log.open("wb") as file:
-        command = [*leash, FORESLICE, "run", "--config", path]
+        command = leashed(FORESLICE, "run", "--config", path)
         service = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file)
     try:
         yield service

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from actuator.kube.cluster import KubeCluster
+from actuator.kube.connect import connect
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import until
 from tests.cluster.large import CARDS, DEVICES_OF_A_CARD, devices_of, large_fleet, touch_cards
-from tests.cluster.shop import always, open_server
+from tests.cluster.shop import always
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 NODES = 200
@@ -19,7 +20,7 @@ PAGE_BYTES = 4096
 
 @pytest.fixture(scope="module")
 def server(plane):
-    with closing(open_server(plane)) as opened, large_fleet(opened, NODES):
+    with closing(connect(plane.kubeconfig)) as opened, large_fleet(opened, NODES):
         yield opened
 
 

@@ -41,3 +41,9 @@ def test_who_only_observes_asks_nothing_of_leases(server):
 def test_everything_is_hung_up_in_the_end(server):
     Attached(server, ["shop"], None).close()
     assert server.is_closed
+
+
+def test_what_cannot_be_opened_leaves_nothing_open(server):
+    with pytest.raises(TypeError):
+        Attached(server, None, "foreslice")
+    assert (True, "") == (server.is_closed, server.objects[PATH]["foreslice"]["spec"]["holderIdentity"])

@@ -113,6 +113,7 @@ class TestStart:
         town.serve("web", 1, WHOLE)
         until(town, lambda: town.pods() and town.pods()[0]["status"]["phase"] == "Running")
         assert not is_ready(town.pods()[0])
+        assert [False] == [each["ready"] for each in town.pods()[0]["status"]["containerStatuses"]]
         assert 60.0 == pytest.approx(until(town, lambda: is_ready(town.pods()[0])), abs=0.6)
 
     def test_starts_on_one_node_slow_each_other_down(self, town):

@@ -1,6 +1,6 @@
 import pytest
 
-from simulator.pods import claim_names, condition, is_leaving, is_ready, with_condition
+from simulator.pods import claim_names, condition, container_statuses, is_leaving, is_ready, with_condition
 
 T0_S, T1_S = 1_750_000_000.0, 1_750_000_060.0
 
@@ -68,3 +68,17 @@ def test_claims_are_named_in_spec_or_in_status_or_still_to_be_made():
     }
     assert {"a": "shared", "b": "p-b-x", "c": None} == claim_names(pod)
     assert {} == claim_names({"spec": {}})
+
+
+def test_a_container_that_becomes_ready_has_started_when_it_did():
+    pod = {"spec": {"containers": [{"name": "engine", "image": "vllm"}]}, "status": {}}
+    loading = container_statuses(pod, is_ready=False, at_s=T0_S)
+    serving = container_statuses({**pod, "status": {"containerStatuses": loading}}, is_ready=True, at_s=T1_S)
+    since = {"running": {"startedAt": "2025-06-15T15:06:40Z"}}
+    assert [[("engine", "vllm", is_ready, is_ready, 0, since)] for is_ready in (False, True)] == [
+        [
+            (each["name"], each["image"], each["ready"], each["started"], each["restartCount"], each["state"])
+            for each in said
+        ]
+        for said in (loading, serving)
+    ]
