@@ -18,6 +18,7 @@ from foreslice.commands import loop
 from foreslice.commands.bench import bench
 from foreslice.commands.config import config
 from foreslice.commands.history import history
+from foreslice.commands.inventory import inventory
 from foreslice.commands.options import (
     EXIT_BUG,
     EXIT_INPUT,
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 app.command()(loop.run)
 app.command()(loop.demo)
+app.command()(inventory)
 app.add_typer(config, name="config")
 app.add_typer(bench, name="bench")
 app.add_typer(history, name="history")
