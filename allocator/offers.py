@@ -102,10 +102,13 @@ def offers_for(
     """
     if not MECHANISMS[workload.mechanism].satisfies(workload.isolation):
         return Offers(workload.router, {})
-    offers = {}
-    for board in boards:
-        for shape in shapes_of(board):
-            estimate = capacity.capacity(workload, shape, mixes)
-            if estimate is not None and estimate.work_low > 0:
-                offers[shape] = Offer(shape, estimate.work_low, slice_of(board, shape).gpu_share)
-    return Offers(workload.router, offers)
+    shares = {shape: slice_of(board, shape).gpu_share for board in boards for shape in shapes_of(board)}
+    capacities = capacity.capacities(workload, list(shares), mixes)
+    return Offers(
+        workload.router,
+        {
+            shape: Offer(shape, estimate.work_low, shares[shape])
+            for shape, estimate in capacities.items()
+            if estimate.work_low > 0
+        },
+    )

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
-from capacity.catalogue import model_spec
+from capacity.belief import Belief, Source, prior_belief, scaled
+from capacity.bounds import expected_and_low
+from capacity.catalogue import ModelSpec, model_spec
+from capacity.fit import Fit
 from capacity.hardware import speed_of
-from capacity.law import Floats
-from capacity.prior import fits, kv_tokens, prior, slow_prior
+from capacity.law import Floats, Law, stacked
+from capacity.prior import fits, kv_tokens, prior
 from capacity.rounding import RoundMix, distinct_rounded_up, rounded_up
-from capacity.sustained import Binding, Sustained, mean_targets, sustained
+from capacity.sustained import Binding, MeanTargets, Sustained, mean_targets, sustained
 from fleet.boards import Board
 from fleet.demand import Mix
 from fleet.errors import InputError
 from fleet.shape import Shape
-from fleet.workload import Slo, Workload
+from fleet.workload import Slo, Workload, WorkloadKey
 
 _LEAST_COMPANY = 1.25
 """Smallest ratio of a target to the latency of a request alone on the reference shape (judgement).
@@ -32,12 +34,6 @@ More replicas only take away company; a target that a lone request misses cannot
 such a mix, that of a few minutes of long prompts, say, the target gives way, and no shape is asked to meet
 what the reference cannot. Without that, work would grow beyond all bounds.
 """
-
-
-class Source(StrEnum):
-    """Where a capacity comes from."""
-
-    PRIOR = "prior"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +55,47 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What a sustained rate depends on besides the mix."""
+    """What a rate depends on besides the mix; `fitted` names the workload whose laws were fitted."""
 
     model: str
     slo: Slo
     shape: Shape
-    is_low: bool
+    fitted: WorkloadKey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Mixes at which rates are asked for.
+
+    The engine accepts no longer sequence than it is made for: a mean beyond it comes from rounding up or a
+    wrong record, and is cut.
+    """
+
+    model: ModelSpec
+    prompts: Floats
+    outputs: Floats
+
+    @classmethod
+    def of(cls, model: ModelSpec, mixes: Sequence[RoundMix]) -> _Asked:
+        prompts, outputs = np.array(mixes, dtype=np.float64).T
+        prompts = np.minimum(prompts, model.max_model_len - 1)
+        return cls(model, prompts, np.minimum(outputs, model.max_model_len - prompts))
+
+    def targets(self, slo: Slo, yardstick: Law) -> MeanTargets:
+        """Return the means that the SLO allows; they give way to what the reference does for one request."""
+        wanted = mean_targets(slo, len(self.prompts))
+        return wanted.at_least(yardstick, self.prompts, self.outputs, _LEAST_COMPANY)
 
 
 class CapacityModel:
     """Capacities and work for the boards of a fleet.
 
+    Work is counted in what the *prior* says of the reference shape, whatever is learnt later: a yardstick
+    does not move under what was measured with it. What is learnt moves the capacities.
+
     It remembers every rate that it solved; threads may share it, at worst they solve one twice. Complexity:
     one solve (0.15 ms among many, 3 ms alone) per model, SLO, shape and rounded mix, a few hundred mixes for
-    a week of one workload; apart from that `work` sorts the minutes.
+    a week of one workload, and five for each capacity; apart from that `work` sorts the minutes.
     """
 
     def __init__(self, boards: Iterable[Board]) -> None:
@@ -84,6 +107,13 @@ class CapacityModel:
         self._boards = {board.id: board for board in largest_first}
         self._references: dict[str, Shape] = {}
         self._solved: dict[_Question, dict[RoundMix, Sustained]] = {}
+        self._bounded: dict[_Question, dict[RoundMix, tuple[Sustained, Sustained]]] = {}
+        self._fits: dict[WorkloadKey, Fit] = {}
+
+    def learn(self, workload: WorkloadKey, fit: Fit) -> None:
+        """Take a fit for what is known of the laws of a workload's engines from now on."""
+        self._fits[workload] = fit
+        self._bounded = {asked: known for asked, known in self._bounded.items() if asked.fitted != workload}
 
     def reference(self, workload: Workload) -> Shape:
         """Return the whole card of the largest board that holds the model; `InputError` if none does."""
@@ -102,8 +132,16 @@ class CapacityModel:
             fix="add a board with more memory or name a smaller model",
         )
 
+    def belief(self, workload: Workload, shape: Shape) -> Belief:
+        """Return what is held of the law of a workload's engine on a shape."""
+        model, board = model_spec(workload.model), self._board(shape)
+        fit = self._fits.get(workload.key)
+        if fit is None:
+            return prior_belief(model, board, shape)
+        return fit.belief(prior(model, board, shape), shape)
+
     def sustained(self, workload: Workload, shape: Shape, mix: Mix) -> float:
-        """Return the requests/s that one replica of `shape` sustains at `mix`; 0 if it cannot serve it."""
+        """Return the requests/s that one replica of `shape` sustains by its prior; 0 if it cannot serve."""
         return self._rates(workload, shape, [rounded_up(mix)])[0].requests_per_s
 
     def capacity(self, workload: Workload, shape: Shape, mixes: Sequence[Mix]) -> Capacity | None:
@@ -111,16 +149,26 @@ class CapacityModel:
 
         At least one mix must be given.
         """
+        return self.capacities(workload, [shape], mixes).get(shape)
+
+    def capacities(
+        self, workload: Workload, shapes: Sequence[Shape], mixes: Sequence[Mix]
+    ) -> dict[Shape, Capacity]:
+        """Return the capacity of each shape, the lowest over the mixes; without those that cannot serve one.
+
+        At least one mix must be given. All shapes are solved together.
+        """
         rounded = [rounded_up(mix) for mix in mixes]
-        full = self._rates(workload, self.reference(workload), rounded)
-        rates = self._rates(workload, shape, rounded)
-        lows = self._rates(workload, shape, rounded, is_low=True)
-        shares = [rate.requests_per_s / one.requests_per_s for rate, one in zip(rates, full, strict=True)]
-        low_shares = [low.requests_per_s / one.requests_per_s for low, one in zip(lows, full, strict=True)]
-        tightest = shares.index(min(shares))
-        if shares[tightest] == 0:
-            return None
-        return Capacity(shares[tightest], min(low_shares), rates[tightest].binding, Source.PRIOR)
+        full = [one.requests_per_s for one in self._rates(workload, self.reference(workload), rounded)]
+        found = {}
+        for shape, bounded in self._bounds(workload, shapes, rounded).items():
+            shares = [expected.requests_per_s / one for (expected, _), one in zip(bounded, full, strict=True)]
+            low_shares = [low.requests_per_s / one for (_, low), one in zip(bounded, full, strict=True)]
+            tightest = shares.index(min(shares))
+            if shares[tightest] > 0:
+                binding, source = bounded[tightest][0].binding, self.belief(workload, shape).source
+                found[shape] = Capacity(shares[tightest], min(low_shares), binding, source)
+        return found
 
     def work(
         self, workload: Workload, requests_per_s: Floats, prompt_tokens: Floats, output_tokens: Floats
@@ -138,30 +186,56 @@ class CapacityModel:
         work[has_work] = requests_per_s[has_work] / per_s[where]
         return work
 
-    def _rates(
-        self, workload: Workload, shape: Shape, mixes: Sequence[RoundMix], *, is_low: bool = False
-    ) -> list[Sustained]:
-        """Return what `shape` sustains at each mix, or at least sustains; solve what is not yet known."""
-        solved = self._solved.setdefault(_Question(workload.model, workload.slo, shape, is_low), {})
+    def _rates(self, workload: Workload, shape: Shape, mixes: Sequence[RoundMix]) -> list[Sustained]:
+        """Return what `shape` sustains at each mix by its prior; solve what is not yet known."""
+        solved = self._solved.setdefault(_Question(workload.model, workload.slo, shape), {})
         missing = [mix for mix in dict.fromkeys(mixes) if mix not in solved]
         if missing:
-            solved.update(zip(missing, self._solve(workload, shape, missing, is_low=is_low), strict=True))
+            asked = _Asked.of(model_spec(workload.model), missing)
+            law = prior(asked.model, self._board(shape), shape)
+            reference = self.reference(workload)
+            yardstick = prior(asked.model, self._board(reference), reference)
+            targets = asked.targets(workload.slo, yardstick)
+            answers = sustained(law, self._room(asked.model, shape), asked.prompts, asked.outputs, targets)
+            solved.update(zip(missing, answers, strict=True))
         return [solved[mix] for mix in mixes]
 
+    def _bounds(
+        self, workload: Workload, shapes: Sequence[Shape], mixes: Sequence[RoundMix]
+    ) -> dict[Shape, list[tuple[Sustained, Sustained]]]:
+        """Return what each shape sustains at each mix, expected and at least, by what is held of its law."""
+        fitted = workload.key if workload.key in self._fits else None
+        known = {
+            shape: self._bounded.setdefault(_Question(workload.model, workload.slo, shape, fitted), {})
+            for shape in shapes
+        }
+        distinct = dict.fromkeys(mixes)
+        missing = [(shape, mix) for shape in shapes for mix in distinct if mix not in known[shape]]
+        if missing:
+            answers = self._solve(workload, missing)
+            for (shape, mix), answer in zip(missing, answers, strict=True):
+                known[shape][mix] = answer
+        return {shape: [known[shape][mix] for mix in mixes] for shape in shapes}
+
     def _solve(
-        self, workload: Workload, shape: Shape, mixes: Sequence[RoundMix], *, is_low: bool
-    ) -> list[Sustained]:
-        model, board, reference = model_spec(workload.model), self._board(shape), self.reference(workload)
-        room = kv_tokens(model, board, shape) if fits(model, board, shape) else 0.0
-        law_of = slow_prior if is_low else prior
-        law, yardstick = law_of(model, board, shape), law_of(model, self._board(reference), reference)
-        # The engine accepts no longer sequence: a mean beyond it comes from rounding up or a wrong record.
-        prompts, outputs = np.array(mixes, dtype=np.float64).T
-        prompts = np.minimum(prompts, model.max_model_len - 1)
-        outputs = np.minimum(outputs, model.max_model_len - prompts)
-        wanted = mean_targets(workload.slo, len(mixes))
-        targets = wanted.at_least(yardstick, prompts, outputs, _LEAST_COMPANY)
-        return sustained(law, room, prompts, outputs, targets)
+        self, workload: Workload, missing: Sequence[tuple[Shape, RoundMix]]
+    ) -> list[tuple[Sustained, Sustained]]:
+        asked = _Asked.of(model_spec(workload.model), [mix for _, mix in missing])
+        beliefs = {shape: self.belief(workload, shape) for shape, _ in missing}
+        laws = stacked([beliefs[shape].law for shape, _ in missing])
+        rooms = np.array([self._room(asked.model, shape) for shape, _ in missing])
+        yardstick = self.belief(workload, self.reference(workload)).law
+
+        def solve(slower: Floats) -> list[Sustained]:
+            targets = asked.targets(workload.slo, scaled(yardstick, slower))
+            return sustained(scaled(laws, slower), rooms, asked.prompts, asked.outputs, targets)
+
+        covariances = np.array([beliefs[shape].covariance for shape, _ in missing])
+        return list(zip(*expected_and_low(solve, covariances), strict=True))
+
+    def _room(self, model: ModelSpec, shape: Shape) -> float:
+        board = self._board(shape)
+        return kv_tokens(model, board, shape) if fits(model, board, shape) else 0.0
 
     def _board(self, shape: Shape) -> Board:
         if shape.board not in self._boards:

@@ -7,7 +7,8 @@ formulas are those of llm-inferno/queue-analysis, `pkg/analyzer/queueanalyzer.go
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from typing import Generic, TypeVar, cast
 
 import numpy as np
@@ -35,7 +36,7 @@ class Law:
     Prompt and output tokens are those of one request, at least 1 each. `batch` counts the requests
     that share the iterations, the one looked at included; it need not be whole (a mean).
 
-    The parameters are numbers, or arrays where `for_each` made them so: every formula then holds element by
+    The parameters are numbers, or arrays as `stacked` makes them: every formula then holds element by
     element, one law for each request.
 
     Attributes:
@@ -121,6 +122,12 @@ class Law:
             decode_ms_per_token=self.decode_work_ms(prompt_tokens, output_tokens) / output_tokens,
             delta_ms=self.delta_ms(prompt_tokens, output_tokens),
         )
+
+
+def stacked(laws: Sequence[Law]) -> Law:
+    """Return one law with arrays for parameters, an element for each of these laws."""
+    parameters = np.array([astuple(law) for law in laws], dtype=np.float64).reshape(len(laws), 3).T
+    return Law(*(cast("float", parameter) for parameter in parameters))
 
 
 @dataclass(frozen=True, slots=True)
