@@ -14,6 +14,7 @@ from actuator.gate import Terms, refusal
 from actuator.guards import Halt
 from actuator.objects.plans import is_open
 from actuator.outcome import Outcome, StepResult
+from actuator.pace import NO_LIMITS, FallLimits, Pace
 from actuator.ports import Cluster
 from actuator.settle import settlements
 from actuator.stepper import Stepper
@@ -48,14 +49,21 @@ class Executor:
         cluster: What is written to.
         dry_run: Nothing is written; results say what would be.
         moves_in_flight: Workloads that may be losing replicas at the same time.
+        limits: How fast the fleet may shrink.
     """
 
     def __init__(
-        self, cluster: Cluster, *, dry_run: bool = False, moves_in_flight: int = MOVES_IN_FLIGHT
+        self,
+        cluster: Cluster,
+        *,
+        dry_run: bool = False,
+        moves_in_flight: int = MOVES_IN_FLIGHT,
+        limits: FallLimits = NO_LIMITS,
     ) -> None:
         self._cluster = cluster
         self._dry_run = dry_run
         self._moves_in_flight = moves_in_flight
+        self._limits = limits
         # Goals for which no plan of the workload is left open: a cache, empty after a restart.
         self._settled: dict[WorkloadKey, Configuration] = {}
 
@@ -88,7 +96,9 @@ class Executor:
         results = [result for task in tasks for result in self._add(task, stepper)]
         for task in tasks:
             self._settle(task, at_s)
-        results += self._move(tasks, fleet, stepper, halt)
+        unforeseen = [target for target, held in terms.items() if not held.is_fall_foreseen]
+        pace = Pace(fleet, changes, unforeseen, at_s, self._limits)
+        results += self._move(tasks, fleet, stepper, halt, pace)
         taken = {task.change.target for task in tasks}
         left_out = [change for change in changes if change.target not in taken]
         return (*results, *_all_held(left_out, "the workload is not opted in, or gone"))
@@ -105,15 +115,20 @@ class Executor:
             yield result
 
     def _move(
-        self, tasks: Sequence[_Task], fleet: Fleet, stepper: Stepper, halt: Halt
+        self, tasks: Sequence[_Task], fleet: Fleet, stepper: Stepper, halt: Halt, pace: Pace
     ) -> Iterator[StepResult]:
         moving = {standing.key for standing in fleet.standings if is_moving(standing)}
         for task in tasks:
             for step in task.steps(Lane.MOVE):
-                why_not = self._must_wait(task, moving, halt) or refusal(task.standing, step, task.terms)
+                why_not = (
+                    self._must_wait(task, moving, halt)
+                    or pace.refusal(task.standing, step)
+                    or refusal(task.standing, step, task.terms)
+                )
                 result = self._step(task, step, stepper, why_not)
                 if result.outcome is not Outcome.HELD:
                     moving.add(task.change.target)
+                    pace.take(task.standing, step)
                 yield result
 
     def _must_wait(self, task: _Task, moving: set[WorkloadKey], halt: Halt) -> str | None:

@@ -31,6 +31,7 @@ class Terms:
         capacities: Work that a replica carries, lower bound, by shape; a shape that is missing counts 0.
         need_keep: Work that must stay carried.
         distrust: Why the need must not support a removal; empty = it may.
+        is_fall_foreseen: Whether the forecast of an hour ago thought possible that demand is as low as now.
     """
 
     mode: Mode
@@ -39,6 +40,7 @@ class Terms:
     capacities: Mapping[Shape, float]
     need_keep: float
     distrust: tuple[str, ...] = ()
+    is_fall_foreseen: bool = True
 
 
 def refusal(standing: Standing, step: Step, terms: Terms) -> str | None:

@@ -87,6 +87,21 @@ class DisruptionBudget:
     allowed: int
 
 
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """Replicas that a plan took away.
+
+    Attributes:
+        at_s: When the last of them were taken, seconds since the epoch.
+        lost: Those that were taken.
+        gained: Those that the same plan added.
+    """
+
+    at_s: float
+    lost: Configuration
+    gained: Configuration
+
+
 @dataclass(frozen=True)
 class Standing:
     """How a workload stands in the cluster.
@@ -98,6 +113,7 @@ class Standing:
             from the plans kept in the cluster, so that a restart forgets nothing.
         reshaped_at_s: When a plan last took it to other shapes, `None` if never.
         moving_to: Goal of a plan that is not finished, `None` if there is none.
+        falls: What kept plans took away.
         budgets: PodDisruptionBudgets that select its pods.
         permits: How far its annotations let us go, whatever settings say.
     """
@@ -107,6 +123,7 @@ class Standing:
     changed_at_s: float | None = None
     reshaped_at_s: float | None = None
     moving_to: Configuration | None = None
+    falls: tuple[Fall, ...] = ()
     budgets: tuple[DisruptionBudget, ...] = ()
     permits: Mode = Mode.FULL
 

@@ -18,7 +18,8 @@ from fleet.workload import Mode, Workload, WorkloadKey
 from foreslice.attached import Attached
 from foreslice.clock import Clock, WallClock
 from foreslice.outlook import Observatory
-from foreslice.settings.load import matches_of, workloads_of
+from foreslice.rules import Rules
+from foreslice.settings.load import matches_of, rules_of, workloads_of
 from foreslice.settings.schema import (
     EmbeddedCluster,
     FileMetrics,
@@ -236,7 +237,7 @@ def loop_of(settings: Settings, surroundings: Surroundings) -> Loop:
         quiet_s=loop.quiet,
     )
     workloads = tuple(w for w in workloads_of(settings) if w.mode is not Mode.OFF)
-    return make_loop(workloads, surroundings, timing, _ladder, loop.history, acting=settings.acting)
+    return make_loop(workloads, surroundings, timing, _ladder, loop.history, rules_of(settings))
 
 
 def make_loop(
@@ -245,8 +246,7 @@ def make_loop(
     timing: Timing,
     make_forecaster: Callable[[Workload], Forecaster],
     history_s: float,
-    *,
-    acting: bool,
+    rules: Rules,
 ) -> Loop:
     """Return a loop over these workloads; `make_forecaster` is what policies differ in."""
     observatory = Observatory(
@@ -264,7 +264,7 @@ def make_loop(
         surroundings.metrics,
         observatory,
         surroundings.cluster,
-        acting=acting,
+        rules,
     )
 
 

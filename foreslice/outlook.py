@@ -20,6 +20,7 @@ from fleet.demand import Mix, PeakForecast
 from fleet.errors import RefusedError
 from fleet.workload import Workload, WorkloadKey
 from predictor.demand import HISTORY_SIGNALS, USUAL_BUCKETS, demand_history
+from predictor.foreseen import LOOK_BACK, is_fall_foreseen
 from predictor.ports import (
     BUCKET_S,
     DemandHistory,
@@ -32,6 +33,7 @@ from predictor.ports import (
 
 DAY_BUCKETS = 86400 // BUCKET_S
 HOUR_BUCKETS = 3600 // BUCKET_S
+KEPT_BUCKETS = LOOK_BACK + 2 * HOUR_BUCKETS
 BEFORE_ANY_S = float("-inf")
 
 MIX_MOVES = 0.05
@@ -52,6 +54,7 @@ class Outlook:
         recent_work: Work in the closed buckets of the last day, oldest first, NaN = unknown.
         mix: Tokens of a request over the last hour.
         offers: Shapes that could carry it, with capacities at its present mixes.
+        is_fall_foreseen: Whether demand as low as now was thought possible an hour ago.
     """
 
     end_s: float
@@ -60,6 +63,7 @@ class Outlook:
     recent_work: Floats
     mix: Mix
     offers: Offers
+    is_fall_foreseen: bool = False
 
     @property
     def is_blind(self) -> bool:
@@ -162,12 +166,12 @@ class Observatory:
             series = WorkSeries(workload.key, new.start_s, work, new.is_censored)
             self._forecasters[workload.key] = self._make_forecaster(workload).fit(series)
             self._days[workload.key] = _last(new, DAY_BUCKETS)
-            self._works[workload.key] = work[-DAY_BUCKETS:]
+            self._works[workload.key] = work[-KEPT_BUCKETS:]
             return
         for bucket, censored in zip(work, new.is_censored, strict=True):
             forecaster.update(float(bucket), is_censored=bool(censored))
         self._days[workload.key] = _last(_joined(self._days[workload.key], new), DAY_BUCKETS)
-        self._works[workload.key] = np.concatenate([self._works[workload.key], work])[-DAY_BUCKETS:]
+        self._works[workload.key] = np.concatenate([self._works[workload.key], work])[-KEPT_BUCKETS:]
 
     def _work(self, workload: Workload, demand: DemandHistory) -> Floats:
         return self._capacity.work(
@@ -181,7 +185,7 @@ class Observatory:
             forecast = self._forecasters[workload.key].peaks()
         except RefusedError as error:
             because = str(error)
-        work = self._works[workload.key]
+        work = self._works[workload.key][-DAY_BUCKETS:]
         mixes = _mixes(day, work)
         return Outlook(
             end_s=day.end_s,
@@ -190,6 +194,7 @@ class Observatory:
             recent_work=work,
             mix=mixes[0],
             offers=self._offers_at(workload, mixes),
+            is_fall_foreseen=is_fall_foreseen(self._works[workload.key]),
         )
 
     def _offers_at(self, workload: Workload, mixes: tuple[Mix, Mix]) -> Offers:

@@ -23,6 +23,7 @@ from fleet.cluster import Gpu
 from fleet.workload import Mode, Workload, WorkloadKey
 from foreslice.clock import BUCKET_LAG_S
 from foreslice.compose import Surroundings, make_loop
+from foreslice.rules import Rules
 from foreslice.tick import Loop, Tick
 from predictor.forecasters.hold import Hold
 from predictor.ladder import Ladder
@@ -233,7 +234,7 @@ def _loop(policy: Policy, world: World, workloads: tuple[Workload, ...], day: Da
         alone=nullcontext(),
     )
     history_s = day.index * DAY_S
-    return make_loop(workloads, surroundings, day.timing, forecaster, history_s, acting=True)
+    return make_loop(workloads, surroundings, day.timing, forecaster, history_s, Rules(acting=True))
 
 
 class _WorldClock:

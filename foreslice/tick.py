@@ -24,6 +24,7 @@ from fleet.errors import UnavailableError
 from fleet.workload import Workload, WorkloadKey
 from foreslice.clock import Clock
 from foreslice.outlook import Observatory, Outlook
+from foreslice.rules import Rules
 from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import MetricsSource
 
@@ -72,7 +73,7 @@ class Loop:
         metrics: Where demand is read from.
         observatory: Keeps the forecasts.
         cluster: What is acted on, `None` = observe, forecast and report.
-        acting: Whether anything may be written.
+        rules: What may be done, and when.
 
     Attributes:
         forecast_trouble: Why the newest forecasts are not as new as they should be, empty = they are.
@@ -86,8 +87,7 @@ class Loop:
         metrics: MetricsSource,
         observatory: Observatory,
         cluster: Cluster | None,
-        *,
-        acting: bool,
+        rules: Rules,
     ) -> None:
         self._workloads = workloads
         self._timing = timing
@@ -95,7 +95,10 @@ class Loop:
         self._metrics = metrics
         self._observatory = observatory
         self._cluster = cluster
-        self._executor = Executor(cluster, dry_run=not acting) if cluster is not None else None
+        self._rules = rules
+        self._executor = (
+            Executor(cluster, dry_run=not rules.acting, limits=rules.limits) if cluster is not None else None
+        )
         self._outlooks = observatory.blind()
         self.forecast_trouble = "no forecast has been made yet"
         self._planned: Mapping[WorkloadKey, Decision] = {}
@@ -128,8 +131,9 @@ class Loop:
             metrics_age_s=None if read_at_s is None else seen.at_s - read_at_s,
             is_leader=self._cluster.is_leader(),
         )
+        stops = replace(stops, moves=(*stops.moves, *self._rules.frozen(seen.at_s)))
         decisions = tuple(self._with_plans(additions(question), seen.at_s, stops))
-        changes = diff(question.fleet, decisions, seen.at_s)
+        changes = diff(question.fleet, decisions, seen.at_s, self._rules.limits)
         results = self._executor.run(changes, self._terms(seen), seen.at_s, stops)
         conditions = (*seen.conditions, *stops.everything, *stops.moves)
         return replace(seen, decisions=decisions, results=results, conditions=conditions)
@@ -169,6 +173,7 @@ class Loop:
                 capacities=seen.outlooks[workload.key].offers.works,
                 need_keep=seen.needs[workload.key].keep,
                 distrust=seen.needs[workload.key].distrust,
+                is_fall_foreseen=seen.outlooks[workload.key].is_fall_foreseen,
             )
             for workload in self._workloads
             if workload.key in seen.needs

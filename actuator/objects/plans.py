@@ -18,6 +18,7 @@ from actuator.manifest import (
 )
 from actuator.ports import PlanRecord, StepRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
+from fleet.cluster import Fall
 from fleet.errors import RefusedError
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
@@ -88,6 +89,22 @@ def record_of(plan: Json) -> PlanRecord:
 def is_open(record: PlanRecord) -> bool:
     """Return whether a plan has steps that are neither done nor given up."""
     return any(step.state in OPEN for step in record.steps)
+
+
+def fall_of(record: PlanRecord) -> Fall | None:
+    """Return what the finished steps of a plan took away and added, `None` if they took nothing."""
+    done = [
+        (step, kept.at_s)
+        for step, kept in zip(record.change.steps, record.steps, strict=True)
+        if kept.state is StepState.DONE and step.verb is not Verb.CREATE_VARIANT
+    ]
+    taken = [at_s for step, at_s in done if step.verb is Verb.SCALE_DOWN]
+    if not taken:
+        return None
+    had = record.change.start.counts
+    grown = {step.shape: step.replicas - had.get(step.shape, 0) for step, _ in done}
+    lost = Configuration({shape: -more for shape, more in grown.items()})
+    return Fall(max(taken), lost, Configuration(grown))
 
 
 def newest_first(records: Iterable[PlanRecord]) -> tuple[PlanRecord, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from actuator.manifest import Json
-from actuator.objects.plans import is_open, newest_first, record_of
+from actuator.objects.plans import fall_of, is_open, newest_first, record_of
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import Observer, allocated
 from actuator.ports import PlanRecord
@@ -96,6 +96,7 @@ def with_history(standing: Standing, plans: Sequence[PlanRecord]) -> Standing:
         changed_at_s=_last_done_at_s(plans),
         reshaped_at_s=_last_done_at_s([record for record in plans if record.change.is_reshape]),
         moving_to=open_plan.change.goal if open_plan is not None else None,
+        falls=tuple(fall for record in plans if (fall := fall_of(record)) is not None),
     )
 
 

@@ -54,5 +54,8 @@ Pause = _plausible("1s", "1d")
 Lead = _plausible("1s", "5h")
 """Plausible times from decided to ready; with its age added, a forecast's 6 h still reach beyond them."""
 
+Span = _plausible("1m", "30d")
+"""Plausible lengths of a time in which nothing is touched."""
+
 History = _plausible("1h", "90d")
 """Plausible lengths of history to learn from."""

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from fleet.errors import InputError
 from fleet.workload import LatencyTarget, Limits, Mode, Slo, Workload, WorkloadKey
+from foreslice.rules import Rules
 from foreslice.settings.schema import (
     EndToEndTarget,
     FileMetrics,
@@ -68,6 +69,12 @@ def load(path: Path) -> Settings:
     if isinstance(metrics, FileMetrics) and (problem := _problem(path.parent / metrics.path)):
         raise InvalidSettings(path, [_finding(path, root, ("metrics", "path"), problem, str(metrics.path))])
     return settings
+
+
+def rules_of(settings: Settings) -> Rules:
+    """Return what the settings let the loop do, and when."""
+    freezes = tuple(freeze.freeze() for freeze in settings.freezes)
+    return Rules(settings.acting, settings.shrink.limits(), freezes)
 
 
 def workloads_of(settings: Settings) -> tuple[Workload, ...]:
@@ -172,7 +179,7 @@ def _unknown(key: str) -> str:
 def _finding(
     path: Path, root: yaml.Node | None, keys: Sequence[str | int], message: str, value: object
 ) -> str:
-    message = message.removeprefix("Value error, ").replace("Input should be", "must be")
+    message = message.removeprefix("Value error, ").replace("Input should", "must")
     said = f" (is {value!r})" if isinstance(value, str | int | float | bool) else ""
     key_path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).lstrip(".")
     return f"{path}:{_line_number(root, keys)}: {key_path or 'whole file'}: {message}{said}"

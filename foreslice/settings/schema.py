@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from capacity.catalogue import MODELS
 from fleet.workload import Isolation, Router, Tier
 from foreslice.settings.durations import EndToEnd, FirstToken, History, InterToken, Lead, Pause, written
+from foreslice.settings.group import Group
+from foreslice.settings.restraint import FreezeSettings, ShrinkSettings
 
 ModeName = Literal["off", "forecast-only", "advise", "scale-up-only", "full"]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
@@ -26,11 +28,7 @@ COLUMNS = {"timestamp", "series", "value"}
 BoardId = Literal["a30-24gb", "a100-40gb", "a100-80gb", "h100-80gb"]
 
 
-class _Group(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Percentile(_Group):
+class _Percentile(Group):
     @model_validator(mode="after")
     def _one(self) -> _Percentile:
         if len([name for name, limit_s in self if limit_s is not None]) != 1:
@@ -65,7 +63,7 @@ class EndToEndTarget(_Percentile):
     p99: EndToEnd | None = None
 
 
-class SloSettings(_Group):
+class SloSettings(Group):
     """Latency objectives; a term that is left out does not bind."""
 
     ttft: FirstTokenTarget | None = None
@@ -79,7 +77,7 @@ class SloSettings(_Group):
         return self
 
 
-class ReplicaSettings(_Group):
+class ReplicaSettings(Group):
     """Bounds on replicas that hold even when foreslice is blind."""
 
     min: Annotated[int, Field(ge=1, le=1000, description="never fewer")] = 1
@@ -92,7 +90,7 @@ class ReplicaSettings(_Group):
         return self
 
 
-class WorkloadSettings(_Group):
+class WorkloadSettings(Group):
     """One served model."""
 
     name: Annotated[DottedName, Field(description="name of its Deployment")]
@@ -128,14 +126,14 @@ class WorkloadSettings(_Group):
         return self.match or {"namespace": self.namespace, "model_name": self.name}
 
 
-class FileMetrics(_Group):
+class FileMetrics(Group):
     """Demand from a recorded CSV of scraped series; time stands at its newest row."""
 
     source: Literal["file"]
     path: Annotated[Path, Field(description="CSV; relative to this file")]
 
 
-class PrometheusMetrics(_Group):
+class PrometheusMetrics(Group):
     """Demand from a Prometheus, or from anything that speaks its HTTP API."""
 
     source: Literal["prometheus"]
@@ -158,20 +156,20 @@ class PrometheusMetrics(_Group):
         return self
 
 
-class EmbeddedMetrics(_Group):
+class EmbeddedMetrics(Group):
     """Demand from the embedded world's simulated engines."""
 
     source: Literal["embedded"]
 
 
-class NoCluster(_Group):
+class NoCluster(Group):
     """No cluster: observe, forecast and report."""
 
     kind: Literal["none"] = "none"
     board: Annotated[BoardId, Field(description="card that work is reckoned in")] = "h100-80gb"
 
 
-class EmbeddedCluster(_Group):
+class EmbeddedCluster(Group):
     """The embedded world: a simulated fleet of H100 cards with dynamic MIG."""
 
     kind: Literal["embedded"]
@@ -179,7 +177,7 @@ class EmbeddedCluster(_Group):
     cards_per_node: Annotated[int, Field(ge=1, le=8, description="H100 cards in each node")] = 8
 
 
-class KubernetesCluster(_Group):
+class KubernetesCluster(Group):
     """A Kubernetes cluster whose cards NVIDIA's DRA driver publishes."""
 
     kind: Literal["kubernetes"]
@@ -195,7 +193,7 @@ class KubernetesCluster(_Group):
     lease_namespace: Annotated[Name, Field(description="where the Lease is that says who acts")] = "foreslice"
 
 
-class LoopSettings(_Group):
+class LoopSettings(Group):
     """How often the loop looks, and how long it waits."""
 
     tick: Annotated[Pause, Field(description="between two looks at the need")] = 10.0
@@ -211,7 +209,7 @@ class LoopSettings(_Group):
     shape_dwell: Annotated[Pause, Field(description="a workload keeps its shapes this long")] = 3600.0
 
 
-class HistorySettings(_Group):
+class HistorySettings(Group):
     """What was read from Prometheus is kept, so that a restart asks for the newest minutes only."""
 
     path: Annotated[
@@ -220,14 +218,14 @@ class HistorySettings(_Group):
     ]
 
 
-class HttpSettings(_Group):
+class HttpSettings(Group):
     """Where /metrics, /healthz and /readyz are served."""
 
     address: Annotated[str, Field(description="address to listen on")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="0 takes a free one")] = 8080
 
 
-class Settings(_Group):
+class Settings(Group):
     """The operator's file."""
 
     version: Annotated[Literal["v1"], Field(description="version of this format")]
@@ -238,6 +236,10 @@ class Settings(_Group):
     acting: Annotated[bool, Field(description="false: decide and say, write nothing")] = False
     loop: LoopSettings = LoopSettings()
     history: HistorySettings | None = None
+    shrink: ShrinkSettings = ShrinkSettings()
+    freezes: Annotated[
+        tuple[FreezeSettings, ...], Field(description="times in which nothing is moved or removed")
+    ] = ()
     http: HttpSettings = HttpSettings()
     # Not `min_length`: pydantic counts the items that are good, and would call a list of bad ones empty.
     workloads: Annotated[tuple[WorkloadSettings, ...], Field(json_schema_extra={"minItems": 1})]

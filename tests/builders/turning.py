@@ -9,6 +9,7 @@ from fleet.boards import H100_80GB
 from fleet.errors import UnavailableError
 from fleet.workload import Mode
 from foreslice.compose import Surroundings, make_loop
+from foreslice.rules import Rules
 from predictor.ladder import Ladder
 from simulator.tenants import shipped_tenants
 from simulator.world import World, WorldSpec
@@ -73,7 +74,7 @@ class Turning:
             alone=nullcontext(),
         )
         self.loop = make_loop(
-            self.workloads, surroundings, Timing(), lambda w: Ladder(w.key), HISTORY_S, acting=self._acting
+            self.workloads, surroundings, Timing(), lambda w: Ladder(w.key), HISTORY_S, Rules(self._acting)
         )
         self._learn()
 

@@ -83,7 +83,10 @@ def _allowed(field):
         return f"{field['minimum']} to {field['maximum']}"
     if "(ms|s|m|h|d)" in field.get("pattern", ""):
         return field["description"] if field.get("description", "").startswith("a duration") else "a duration"
-    return {"boolean": "`true`, `false`", "object": "labels", "string": "text"}[field["type"]]
+    if field.get("format") == "date-time":
+        return "a time, RFC 3339"
+    names = {"boolean": "`true`, `false`", "object": "labels", "string": "text"}
+    return names[field["type"]]
 
 
 if __name__ == "__main__":

@@ -246,7 +246,7 @@ UNREADABLE = {
         ":1: not valid YAML: could not determine a constructor for the tag '!code'; mend the syntax",
     ),
     "NUL": (b"a\0b", ": not valid YAML: special characters are not allowed; mend the syntax"),
-    "nested deeply": (b"a: " + 5000 * b"[", ": is nested too deeply; mend the syntax"),
+    "nested deeply": (b"a: " + 1000 * b"[", ": is nested too deeply; mend the syntax"),
     "not text": (b"\xff\xfe", ": is not UTF-8 text; name a readable YAML file"),
 }
 

@@ -13,6 +13,7 @@ from fleet.demand import Mix
 from fleet.shape import Shape
 from fleet.workload import Mode
 from foreslice.outlook import Observatory
+from foreslice.rules import Freeze, Rules
 from foreslice.tick import FORECAST_ADDS_FOR_S, PLAN_HOLDS_FOR_S, Loop
 from predictor.ladder import Ladder
 from tests.builders.deciding import workload
@@ -49,7 +50,9 @@ class Clock:
 class Scene:
     """A loop over one workload whose work is scripted by minute, and who stands as `stands` says."""
 
-    def __init__(self, work, stands="1 x whole", mode=Mode.FULL, acting=True, cards=8, scraped=True):
+    def __init__(
+        self, work, stands="1 x whole", mode=Mode.FULL, acting=True, cards=8, scraped=True, freezes=()
+    ):
         self.workload = workload(mode=mode)
         self.cluster = StillCluster(running(fleet(cards), standing("chat", stands)))
         ready = [r.pod for v in self.cluster.fleet.standings[0].variants for r in v.replicas]
@@ -57,14 +60,14 @@ class Scene:
         pods = {key("chat"): tuple(ready) if scraped else tuple(ready[:-1])}
         self.metrics = FakeMetrics(START_S, {key("chat"): rates}, pods)
         self.clock = Clock(START_S + 60 * NOON)
-        self.loop = self.loop_on(self.cluster, acting=acting)
+        self.loop = self.loop_on(self.cluster, acting, freezes)
 
-    def loop_on(self, cluster, acting=True):
-        boards = (H100_80GB,)
+    def loop_on(self, cluster, acting=True, freezes=()):
+        boards, rules = (H100_80GB,), Rules(acting, freezes=freezes)
         observatory = Observatory(
             (self.workload,), self.metrics, CAPACITY, boards, lambda w: Ladder(w.key), 86400
         )
-        return Loop((self.workload,), Timing(), self.clock, self.metrics, observatory, cluster, acting=acting)
+        return Loop((self.workload,), Timing(), self.clock, self.metrics, observatory, cluster, rules)
 
     def learn(self):
         self.loop.forecast()
@@ -352,7 +355,33 @@ class TestRemoving:
         tick = scene.tick()
 
         assert () == need(tick).distrust
-        assert {"chat-whole": 1} == scene.written
+        # Of four cards 15 % may go in ten minutes, and one always may.
+        assert {"chat-whole": 3} == scene.written
+
+    def test_a_fall_that_nobody_foresaw_removes_nothing(self):
+        script = np.array(steady(3.0))
+        script[NOON - 15 :] = 0.1
+        scene = Scene(script, "4 x whole").learn()
+        tick = scene.tick()
+
+        assert "chat-whole" not in scene.written
+        [held] = [result.reason for result in tick.results if result.outcome is Outcome.HELD]
+        assert "fleet breaker: 1 of 1 workloads would give up" in held
+
+    def test_in_a_freeze_nothing_goes(self):
+        freeze = Freeze("the sale", None, 3600.0, START_S + 60.0 * NOON)
+        scene = Scene(steady(0.7), "4 x whole", freezes=(freeze,)).learn()
+        tick = scene.tick()
+
+        assert [] == scene.cluster.writes
+        assert ("frozen until 2023-11-15 02:14 UTC: the sale",) == tick.conditions
+
+    def test_in_a_freeze_what_is_needed_is_added(self):
+        freeze = Freeze("the sale", None, 3600.0, START_S + 60.0 * NOON)
+        scene = Scene(steady(3.3), "1 x whole", freezes=(freeze,)).learn()
+        scene.tick()
+
+        assert scene.written["chat-whole"] >= 4
 
     def test_a_pod_that_is_ready_but_not_scraped_keeps_all(self):
         scene = Scene(steady(0.7), "4 x whole", scraped=False).learn()
@@ -379,7 +408,7 @@ class TestRemoving:
 
     def test_a_plan_that_is_older_than_ten_minutes_is_not_followed(self):
         scene = Scene(steady(0.7), "4 x whole").learn()
-        for minutes, written in ((11, {}), (10, {"chat-whole": 1})):
+        for minutes, written in ((11, {}), (10, {"chat-whole": 3})):
             scene.clock.at(NOON + minutes)
             scene.loop.forecast()
             scene.tick(NOON + minutes)

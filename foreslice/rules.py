@@ -1,0 +1,63 @@
+"""What the operator's rules let the loop do, and when: acting at all, how fast, and never in a freeze."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from apscheduler.triggers.cron import CronTrigger
+
+from actuator.pace import FallLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """A time in which nothing is moved or removed; additions go on.
+
+    Attributes:
+        because: What it is for, one line.
+        begins: When it begins, again and again, or `None` for one that happens once.
+        lasts_s: How long it lasts each time, in seconds.
+        from_s: Beginning of one that happens once, seconds since the epoch.
+    """
+
+    because: str
+    begins: CronTrigger | None
+    lasts_s: float
+    from_s: float = 0.0
+
+    def ends_s(self, at_s: float) -> float | None:
+        """Return when the freeze ends that `at_s` is in, seconds since the epoch; `None` outside of it."""
+        begun_s = self.from_s if self.begins is None else self._last_begin_s(self.begins, at_s)
+        if begun_s is None or not begun_s <= at_s < begun_s + self.lasts_s:
+            return None
+        return begun_s + self.lasts_s
+
+    def _last_begin_s(self, begins: CronTrigger, at_s: float) -> float | None:
+        earliest = datetime.fromtimestamp(at_s, UTC) - timedelta(seconds=self.lasts_s - 1)
+        first = begins.get_next_fire_time(None, earliest)
+        return None if first is None else first.timestamp()
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the operator lets the loop do.
+
+    Attributes:
+        acting: Whether anything may be written.
+        limits: How fast the fleet may shrink.
+        freezes: When nothing is moved or removed.
+    """
+
+    acting: bool
+    limits: FallLimits = field(default_factory=FallLimits)
+    freezes: tuple[Freeze, ...] = ()
+
+    def frozen(self, at_s: float) -> Iterable[str]:
+        """Yield why nothing is moved or removed at this time, one line each."""
+        for freeze in self.freezes:
+            ends_s = freeze.ends_s(at_s)
+            if ends_s is not None:
+                until = datetime.fromtimestamp(ends_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+                yield f"frozen until {until}: {freeze.because}"
