@@ -108,6 +108,7 @@ class Engine:
         is_lazy: Whether a counter has no series before the first request.
         stand_ins: Distributions whose quantiles add up to an upper bound of one that is missing.
         of_card: Signals that every slice of a card shows for the whole card.
+        of_whole_cards: Series that say nothing of a card that is cut into slices, even where they are there.
         missing: Why a signal or distribution is not there.
         notes: What else has to be known of one that is.
     """
@@ -123,6 +124,7 @@ class Engine:
     is_lazy: bool = False
     stand_ins: Mapping[Distribution, tuple[Distribution, ...]] = field(default_factory=dict)
     of_card: frozenset[Signal] = frozenset()
+    of_whole_cards: frozenset[str] = frozenset()
     missing: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
 
@@ -172,6 +174,9 @@ def engine_of(name: str, described: Mapping[str, Any]) -> Engine:
     if Distribution.TTFT in histograms:
         series[Signal.TTFT_SUM] = tuple(one.sum for one in histograms[Distribution.TTFT])
         series[Signal.TTFT_COUNT] = tuple(one.count for one in histograms[Distribution.TTFT])
+    if Distribution.ITL in histograms:
+        series[Signal.ITL_SUM] = tuple(one.sum for one in histograms[Distribution.ITL])
+        series[Signal.ITL_COUNT] = tuple(one.count for one in histograms[Distribution.ITL])
     return Engine(
         name=name,
         title=said.get("title", name),
@@ -190,6 +195,7 @@ def engine_of(name: str, described: Mapping[str, Any]) -> Engine:
             for one, parts in said.get("stand_ins", {}).items()
         },
         of_card=frozenset(map(Signal, said.get("of_card", ()))),
+        of_whole_cards=frozenset(said.get("of_whole_cards", ())),
         missing=said.get("missing", {}),
         notes=said.get("notes", {}),
     )
@@ -228,7 +234,7 @@ def _joined(base: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
 
 def _listed(names: Any, renamings: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:  # noqa: ANN401
     """Return one description per name, renamed ones after those that they were made of."""
-    single = names if isinstance(names, list) else [names]
+    single = names if isinstance(names, list | tuple) else [names]
     listed = [{"name": one} if isinstance(one, str) else dict(one) for one in single]
     renamed = [
         {key: _renamed(value, old, new) if key in _NAMES else value for key, value in one.items()}

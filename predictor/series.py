@@ -80,6 +80,11 @@ class Series:
         self._levels.frombytes(v.tobytes())
 
     @property
+    def growth(self) -> float:
+        """How much a counter has grown since its first reading, over restarts."""
+        return self._levels[-1] - self._levels[0] if self._levels else 0.0
+
+    @property
     def first_s(self) -> float:
         """Time of the first reading, infinite when there is none."""
         return self._times[0] if self._times else math.inf

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from fleet.signal import Signal
 from predictor.engines import Engine, Named, Role, shipped
+
+Exported = Mapping[Signal, tuple[Named, ...]]
+"""Names by signal, newest first."""
 
 _AT_ROUTER = {
     Signal.ARRIVALS: Signal.ROUTER_ARRIVALS,
@@ -42,16 +45,16 @@ class Vocabulary:
         lower_case: Labels whose values some of them write in lower case whatever the user wrote.
     """
 
-    def __init__(self, engines: Iterable[Engine]) -> None:
+    def __init__(
+        self, engines: Iterable[Engine], read_of: Callable[[Engine], Exported] | None = None
+    ) -> None:
+        read_of = read_of or _for_demand
         self.engines = tuple(engines)
         self.lower_case = frozenset(label for one in self.engines for label in one.labels.lower_case)
         self._names: dict[Signal, list[str]] = {}
         self._meanings: dict[str, list[tuple[Named, Meaning]]] = {}
         for engine in self.engines:
-            for exported, names in engine.series.items():
-                signal = exported if engine.role is Role.ENGINE else _AT_ROUTER.get(exported)
-                if signal is None:
-                    continue
+            for signal, names in read_of(engine).items():
                 known = self._names.setdefault(signal, [])
                 for named in names:
                     meaning = Meaning(engine, signal, len(known), named.scale)
@@ -59,6 +62,11 @@ class Vocabulary:
                     self._meanings.setdefault(named.name, []).append((named, meaning))
         for meanings in self._meanings.values():
             meanings.sort(key=lambda told: not told[0].where)  # what has conditions comes first
+
+    @classmethod
+    def of(cls, engine: Engine) -> Vocabulary:
+        """Return all that one engine, router or exporter says, each signal under its own name."""
+        return cls([engine], lambda one: one.series)
 
     def names(self, signals: Iterable[Signal]) -> list[str]:
         """Return the series that these signals are read from; a cache's share may have to be reckoned."""
@@ -70,6 +78,12 @@ class Vocabulary:
     def meaning(self, name: str, labels: Mapping[str, str]) -> Meaning | None:
         """Return what the series carries, `None` for one that is not read."""
         return next((meaning for named, meaning in self._meanings.get(name, ()) if named.fits(labels)), None)
+
+
+def _for_demand(engine: Engine) -> Exported:
+    if engine.role is Role.ENGINE:
+        return engine.series
+    return {_AT_ROUTER[signal]: names for signal, names in engine.series.items() if signal in _AT_ROUTER}
 
 
 @cache

@@ -12,6 +12,7 @@ from fleet.errors import InputError
 from fleet.sample import Reason, Sample, Unknown
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
+from predictor.copies import SCRAPER_LABELS
 from predictor.ports import Floats, InstantSamples, SignalBuckets
 from predictor.readings import SeriesKey, SeriesStore
 from predictor.series import STALE_S
@@ -28,9 +29,6 @@ CHUNK_S = 6 * 3600
 LOOK_BACK_S = 3600
 """How far before its buckets a query looks. A counter that was not seen there is new, and counts from its
 first reading; after an outage that is shorter, the bucket in which scraping goes on is unknown, not low."""
-
-SCRAPER_LABELS = ("prometheus", "prometheus_replica", "replica", "job")
-"""Labels that say who scraped a series, not what it is: two replicas or two jobs count the same requests."""
 
 OPEN = Access()
 
