@@ -13,7 +13,17 @@ from fleet.boards import Board, Engines, Profile
 from simulator.api import NODE, SLICE, Json
 
 _VERSIONS = {"driverVersion": {"version": "580.95.5"}, "cudaDriverVersion": {"version": "13.0.0"}}
-_CUDA_CAPABILITY = {"Ampere": "8.0.0", "Hopper": "9.0.0"}
+_CUDA_CAPABILITY = {
+    "Volta": "7.0.0",
+    "Turing": "7.5.0",
+    "Ampere": "8.0.0",
+    "Ampere (GA102)": "8.6.0",
+    "Ada Lovelace": "8.9.0",
+    "Hopper": "9.0.0",
+    "Blackwell": "10.0.0",
+    "Blackwell Ultra": "10.3.0",
+    "Blackwell (GB202)": "12.0.0",
+}
 _FIRST_PCI_BUS = 0x10
 _MIB_PER_GIB = 1024
 

@@ -55,13 +55,13 @@ def _counter_set(index: int, board: Board) -> Json:
 
 
 def _devices(node: str, index: int, board: Board) -> Iterator[Json]:
-    """Yield what a card can be, by name. Only boards that toggle MIG mode at will offer themselves whole."""
+    """Yield what a card can be, by name. Boards that must be reset to leave MIG mode are not offered whole."""
     instances = {
         instance_name(index, profile, start): (profile, start)
         for profile in board.profiles
         for start in profile.starts
     }
-    if board.resetless_mig_toggle:
+    if board.resetless_mig_toggle or not board.profiles:
         identity = whole_identity(node, index)
         yield _device(f"gpu-{index}", index, board, identity, _whole(board), range(board.grid))
     for name, (profile, start) in sorted(instances.items()):
@@ -87,6 +87,8 @@ def _counter_set_name(index: int) -> str:
 
 def _whole(board: Board) -> dict[str, str]:
     """With dynamic MIG a card is published as large as the largest of its instances in every respect."""
+    if not board.profiles:
+        return amounts(board.memory_gib, board.sm, Engines(0, 0, 0, 0, 0))
     engines = [profile.engines for profile in board.profiles]
     return amounts(
         max(profile.memory_gib for profile in board.profiles),

@@ -108,7 +108,9 @@ def published_board(cards: Sequence[Card]) -> Board:
 
 def _agrees(board: Board, offer: Offer) -> bool:
     if offer.profile is None:
-        return _is_near(offer.memory, board.memory_gib) and offer.sm in {0, board.sm}
+        # With dynamic MIG the driver says what the largest instance holds.
+        totals = (board.memory_gib, *(profile.memory_gib for profile in board.profiles[-1:]))
+        return any(_is_near(offer.memory, total) for total in totals) and offer.sm in {0, board.sm}
     profile = next((p for p in board.profiles if p.name == offer.profile), None)
     if profile is None or profile.sm != offer.sm or not _is_near(offer.memory, profile.memory_gib):
         return False

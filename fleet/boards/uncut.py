@@ -22,9 +22,9 @@ def _uncut(board_id: str, product_names: tuple[str, ...], architecture: str, sm:
     )
 
 
-A10_24GB = _uncut("a10-24gb", ("NVIDIA A10",), "Ampere", 72, 23028)
-A10G_24GB = _uncut("a10g-24gb", ("NVIDIA A10G",), "Ampere", 80, 23028)
-A40_48GB = _uncut("a40-48gb", ("NVIDIA A40",), "Ampere", 84, 46068)
+A10_24GB = _uncut("a10-24gb", ("NVIDIA A10",), "Ampere (GA102)", 72, 23028)
+A10G_24GB = _uncut("a10g-24gb", ("NVIDIA A10G",), "Ampere (GA102)", 80, 23028)
+A40_48GB = _uncut("a40-48gb", ("NVIDIA A40",), "Ampere (GA102)", 84, 46068)
 L4_24GB = _uncut("l4-24gb", ("NVIDIA L4",), "Ada Lovelace", 58, 23034)
 L40_48GB = _uncut("l40-48gb", ("NVIDIA L40",), "Ada Lovelace", 142, 46068)
 L40S_48GB = _uncut("l40s-48gb", ("NVIDIA L40S",), "Ada Lovelace", 142, 46068)

@@ -56,6 +56,16 @@ def test_a_known_board_is_taken_where_what_is_published_agrees(board):
     assert board is known_board(card(board))
 
 
+def test_a_whole_card_may_be_published_with_the_memory_of_its_largest_instance():
+    """As with dynamic MIG; on a GH200 that is 93 of 95.6 GiB."""
+    board = BOARDS["h100-96gb-gh200"]
+    whole, *instances = offers_of(board)
+    smaller = replace(whole, memory=int(93.0 * GIB))
+
+    assert board is known_board(card(board, offers=(smaller, *instances)))
+    assert known_board(card(board, offers=(replace(whole, memory=int(90.0 * GIB)), *instances))) is None
+
+
 @pytest.mark.parametrize("board", BOARDS.values(), ids=by_id)
 def test_any_product_name_of_the_board_will_do(board):
     for name in board.product_names:

@@ -1,13 +1,16 @@
 """The prior against public measurements, and the slice law against its own statement."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 
-from capacity.catalogue import MODELS, ModelSpec
+from capacity.catalogue import MODELS
 from capacity.hardware import speed_of
-from capacity.prior import SM_EXPONENT, fits, kv_tokens, prior, slow_prior
+from capacity.prior import SM_EXPONENT, fits, kv_tokens, obstacle, prior
 from fleet.boards import A30_24GB, A100_40GB, A100_80GB, BOARDS, H100_80GB
 from fleet.errors import InputError
-from fleet.shape import Shape, shapes_of, slice_of
+from fleet.shape import Shape, shape_named, shapes_of, slice_of
 
 QWEN_3B, QWEN_7B, QWEN_14B = (MODELS[f"qwen2.5-{size}b-bf16"] for size in (3, 7, 14))
 
@@ -91,20 +94,7 @@ def test_an_engine_starts_only_if_its_longest_sequence_fits():
 
     assert 32_768 < room < 40_000
     assert fits(QWEN_7B, H100_80GB, Shape("h100-80gb", "2g.20gb"))
-    assert not fits(with_length(QWEN_7B, 40_000), H100_80GB, Shape("h100-80gb", "2g.20gb"))
-
-
-def with_length(model, max_model_len):
-    return ModelSpec(
-        "long",
-        model.parameters,
-        model.layers,
-        model.kv_heads,
-        model.head_dim,
-        model.bytes_per_weight,
-        model.bytes_per_kv,
-        max_model_len,
-    )
+    assert not fits(replace(QWEN_7B, max_model_len=40_000), H100_80GB, Shape("h100-80gb", "2g.20gb"))
 
 
 @pytest.mark.parametrize("board", BOARDS.values(), ids=lambda board: board.id)
@@ -140,17 +130,127 @@ def test_the_roofline_of_a_whole_card_by_hand():
     assert 2.195e-5 == pytest.approx(law.gamma_ms_per_kv_token, abs=1e-8)
 
 
-def test_doubt_is_wider_on_a_slice_than_on_the_whole_card():
-    """exp(1.2816 x 0.15) = 1.212; with 0.1216 more in quadrature, exp(1.2816 x 0.1931) = 1.281."""
-    whole, cut = Shape("h100-80gb"), Shape("h100-80gb", "3g.40gb")
-
-    for shape, factor in ((whole, 1.212), (cut, 1.281)):
-        law, slow = prior(QWEN_7B, H100_80GB, shape), slow_prior(QWEN_7B, H100_80GB, shape)
-        assert factor == pytest.approx(slow.alpha_ms / law.alpha_ms, abs=0.001)
-        assert factor == pytest.approx(slow.beta_ms_per_token / law.beta_ms_per_token, abs=0.001)
-        assert factor == pytest.approx(slow.gamma_ms_per_kv_token / law.gamma_ms_per_kv_token, abs=0.001)
-
-
 def test_a_profile_that_the_board_does_not_offer_is_refused():
     with pytest.raises(InputError, match=r"no MIG profile 3g\.20gb"):
         prior(QWEN_3B, A100_80GB, Shape("a100-80gb", "3g.20gb"))
+
+
+LLAMA = MODELS["llama-3.3-70b-bf16"]
+
+
+@pytest.mark.parametrize(
+    ("name", "board", "cards", "tokens"),
+    [
+        # (n x (0.90 x 79.65 - 1.5) - 131.42 GiB) / 320 KiB
+        ("llama-3.3-70b-bf16", "h100-80gb", 1, 0),
+        ("llama-3.3-70b-bf16", "h100-80gb", 2, 29_300),
+        ("llama-3.3-70b-bf16", "h100-80gb", 4, 489_300),
+        # (0.90 x 140.40 - 1.5) GiB = 124.9 GiB hold no weights of 131.4 GiB
+        ("llama-3.3-70b-bf16", "h200-141gb", 1, 0),
+        ("llama-3.3-70b-bf16", "h200-141gb", 2, 387_700),
+        # 70.55 bn bytes + one more for each of 2 x 128,256 x 8,192 table elements = 67.67 GiB
+        ("llama-3.3-70b-fp8", "h100-80gb", 1, 8_250),
+        ("llama-3.3-70b-fp8", "h200-141gb", 1, 187_400),
+    ],
+)
+def test_the_kv_room_of_llama_70b_by_hand(name, board, cards, tokens):
+    room = kv_tokens(MODELS[name], BOARDS[board], Shape(board, cards=cards))
+
+    assert tokens == pytest.approx(room, abs=50)
+
+
+@pytest.mark.parametrize(
+    ("name", "cards", "alpha", "beta"),
+    [
+        # 141.11 GB / (n x 3.35 TB/s x 0.78) + 2 ms + 160 x 10 us where n > 1;
+        # 141.11 GFLOP / (n x 989 TFLOPS x 0.65) + 160 x 32,768 B x (n - 1) / n / (450 GB/s x 0.77)
+        ("llama-3.3-70b-bf16", 2, 30.60, 0.11732),
+        ("llama-3.3-70b-bf16", 4, 17.10, 0.06622),
+        # 72.66 GB / 2.613 TB/s + 2 ms; 141.11 GFLOP / (1979 TFLOPS x 0.65)
+        ("llama-3.3-70b-fp8", 1, 29.81, 0.10970),
+    ],
+)
+def test_the_law_of_llama_70b_by_hand(name, cards, alpha, beta):
+    law = prior(MODELS[name], H100_80GB, Shape("h100-80gb", cards=cards))
+
+    assert alpha == pytest.approx(law.alpha_ms, abs=0.01)
+    assert beta == pytest.approx(law.beta_ms_per_token, abs=1e-5)
+    assert 327_680 / cards / 2.613e9 == pytest.approx(law.gamma_ms_per_kv_token, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "board", "shape", "why"),
+    [
+        ("llama-3.3-70b-bf16", "h100-80gb", "1x", "weights of 131.4 GiB do not fit in 70.2 GiB"),
+        ("llama-3.3-70b-bf16", "h200-141gb", "1x", "weights of 131.4 GiB do not fit in 124.9 GiB"),
+        (
+            "llama-3.3-70b-bf16",
+            "h100-80gb",
+            "2x",
+            "context of 131072 tokens does not fit, there is room for 29324",
+        ),
+        ("llama-3.3-70b-bf16", "h100-80gb", "4x", None),
+        ("llama-3.3-70b-fp8", "h200-141gb", "1x", None),
+        ("llama-3.3-70b-bf16", "h100-80gb", "16x", "NVLink joins at most 8 cards of board h100-80gb"),
+        ("llama-3.3-70b-bf16", "l40s-48gb", "4x", "no NVLink joins cards of board l40s-48gb"),
+        ("qwen2.5-7b-bf16", "h100-80gb", "8x", "28 attention heads cannot be dealt out to 8 cards"),
+        ("qwen2.5-3b-fp8", "t4-16gb", "1x", "Turing cards do not compute with weights in fp8"),
+        ("qwen2.5-7b-awq", "t4-16gb", "1x", None),
+    ],
+)
+def test_what_keeps_an_engine_from_starting_is_said(name, board, shape, why):
+    named = shape_named(BOARDS[board], shape)
+
+    assert why == obstacle(MODELS[name], BOARDS[board], named)
+    assert (why is None) == fits(MODELS[name], BOARDS[board], named)
+
+
+def test_a_law_over_cards_that_nothing_joins_is_refused():
+    with pytest.raises(InputError, match="no NVLink joins cards of board l4-24gb; use fewer cards"):
+        prior(QWEN_3B, BOARDS["l4-24gb"], Shape("l4-24gb", cards=2))
+
+
+def test_more_cards_are_faster_but_less_than_in_proportion():
+    laws = [prior(LLAMA, H100_80GB, Shape("h100-80gb", cards=n)) for n in (1, 2, 4, 8)]
+
+    for fewer, more in pairwise(laws):
+        assert 0.5 < more.alpha_ms / fewer.alpha_ms < 1
+        assert 0.5 < more.beta_ms_per_token / fewer.beta_ms_per_token < 1
+        assert 0.5 == pytest.approx(more.gamma_ms_per_kv_token / fewer.gamma_ms_per_kv_token)
+
+
+def test_context_that_cannot_be_dealt_out_is_kept_and_read_by_every_card():
+    """Four key-value heads over eight cards: each pair of cards holds the same one."""
+    model = MODELS["qwen2.5-3b-bf16"]
+    two, four = (Shape("h100-80gb", cards=n) for n in (2, 4))
+
+    laws = [prior(model, H100_80GB, shape).gamma_ms_per_kv_token for shape in (two, four)]
+    assert laws[0] == pytest.approx(laws[1])
+    assert kv_tokens(model, H100_80GB, four) < 1.1 * kv_tokens(model, H100_80GB, two)
+
+
+def test_eight_bit_floats_halve_what_is_read_and_what_is_multiplied():
+    law, eight = (
+        prior(MODELS[f"qwen3-32b-{name}"], H100_80GB, Shape("h100-80gb")) for name in ("bf16", "fp8")
+    )
+
+    assert 0.5 < (eight.alpha_ms - 2) / (law.alpha_ms - 2) < 0.53
+    assert 0.5 == pytest.approx(eight.beta_ms_per_token / law.beta_ms_per_token, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("name", "board"), [("awq", "h100-80gb"), ("gptq", "h100-80gb"), ("fp8", "a100-80gb")]
+)
+def test_weights_that_are_unpacked_first_are_multiplied_in_16_bits(name, board):
+    one, other = (prior(MODELS[f"qwen3-32b-{each}"], BOARDS[board], Shape(board)) for each in (name, "bf16"))
+
+    assert one.alpha_ms < other.alpha_ms
+    assert one.beta_ms_per_token == other.beta_ms_per_token
+
+
+def test_the_experts_that_compute_a_token_set_its_time():
+    """3.35 of 30.5 billion weights compute, nearly all are read: fast in prefill, slow in decoding."""
+    law = prior(MODELS["qwen3-30b-a3b-bf16"], H100_80GB, Shape("h100-80gb"))
+
+    assert 2 * 3.353e9 / (989e9 * 0.65) == pytest.approx(law.beta_ms_per_token, rel=1e-3)
+    assert 0.985 * 61.06e9 / 2.613e9 + 2 == pytest.approx(law.alpha_ms, rel=0.01)

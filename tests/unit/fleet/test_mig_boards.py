@@ -138,7 +138,7 @@ def test_boards_eight_wide_share_one_geometry(board):
 
 
 def test_boards_since_hopper_switch_mig_mode_without_a_reset():
-    before = {"Ampere", "Ada Lovelace", "Turing", "Volta"}
+    before = {"Ampere", "Ampere (GA102)", "Ada Lovelace", "Turing", "Volta"}
     assert {b.id for b in BOARDS.values() if b.architecture not in before} == {
         b.id for b in BOARDS.values() if b.resetless_mig_toggle
     }
