@@ -31,6 +31,8 @@ class Signal(StrEnum):
     KV_ROOM = "kv_room"
     TTFT_SUM = "ttft_sum"
     TTFT_COUNT = "ttft_count"
+    ITL_SUM = "itl_sum"
+    ITL_COUNT = "itl_count"
     GPU_USE = "gpu_use"
     GPU_MEMORY_USED = "gpu_memory_used"
     GPU_MEMORY_FREE = "gpu_memory_free"
@@ -87,6 +89,8 @@ _COUNTERS = {
     Signal.OUTPUT_TOKENS,
     Signal.TTFT_SUM,
     Signal.TTFT_COUNT,
+    Signal.ITL_SUM,
+    Signal.ITL_COUNT,
 }
 
 _UNITS = {
@@ -97,6 +101,8 @@ _UNITS = {
     Signal.KV_USED: "tokens or blocks",
     Signal.KV_ROOM: "tokens or blocks",
     Signal.TTFT_SUM: "s",
+    Signal.ITL_SUM: "s",
+    Signal.ITL_COUNT: "tokens",
     Signal.GPU_USE: "ratio",
     Signal.GPU_MEMORY_USED: "bytes",
     Signal.GPU_MEMORY_FREE: "bytes",

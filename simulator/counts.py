@@ -21,6 +21,15 @@ Source: vllm-project/vllm `vllm/v1/metrics/loggers.py`.
 """
 
 
+ITL_EDGES_S = np.array(
+    (
+        *(0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0),
+        *(40.0, 80.0),
+    )
+)
+"""Likewise of the inter-token latency; from the same file."""
+
+
 @dataclass(slots=True)
 class PodCounts:
     """What engines hold, and what they have counted since they started; one element per pod.
@@ -34,6 +43,9 @@ class PodCounts:
         ttft_sum_s: Times to first token, summed.
         ttft_count: Requests that got their first token.
         ttft_under: Of these, those at or under each of `TTFT_EDGES_S`, shape (pods, edges).
+        itl_sum_s: Times between two tokens of a request, summed.
+        itl_count: Tokens that followed another of their request.
+        itl_under: Of these, those at or under each of `ITL_EDGES_S`, shape (pods, edges).
     """
 
     running: Floats
@@ -44,12 +56,16 @@ class PodCounts:
     ttft_sum_s: Floats
     ttft_count: Floats
     ttft_under: Floats
+    itl_sum_s: Floats
+    itl_count: Floats
+    itl_under: Floats
 
     @classmethod
     def zero(cls, pods: int) -> PodCounts:
         """Return the counts of this many pods that have done nothing."""
         zeros = {field.name: np.zeros(pods) for field in fields(cls)}
-        return cls(**{**zeros, "ttft_under": np.zeros((pods, len(TTFT_EDGES_S)))})
+        edges = {"ttft_under": TTFT_EDGES_S, "itl_under": ITL_EDGES_S}
+        return cls(**{**zeros, **{name: np.zeros((pods, len(at))) for name, at in edges.items()}})
 
     def with_one_more(self) -> PodCounts:
         """Return the counts with a pod at the end that has done nothing."""

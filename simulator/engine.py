@@ -16,10 +16,10 @@ from capacity.law import Law
 from fleet.demand import Mix
 from fleet.shape import Shape
 from fleet.workload import Workload, WorkloadKey
-from simulator.counts import TTFT_EDGES_S, PodCounts, Tally
+from simulator.counts import ITL_EDGES_S, TTFT_EDGES_S, PodCounts, Tally
 from simulator.errors import NotModelledError
 from simulator.fluid import STEP_S, Floats, Flow, Pace, flow, pace_of
-from simulator.latency import limits_of, share_inside, ttft_share_under
+from simulator.latency import itl_share_under, limits_of, share_inside, ttft_share_under
 from simulator.traces import TRACE_STEP_S
 
 _LEFT_OVER = 0.5
@@ -204,6 +204,13 @@ class Engines:
             TTFT_EDGES_S, wait_s.mean(axis=0)[:, np.newaxis], first_token_s.mean(axis=0)[:, np.newaxis]
         )
         self.counts.ttft_under += admitted.sum(axis=0)[:, np.newaxis] * under
+        # Whoever is resident for a step waits all of it for tokens; their prefill is left out of account.
+        waited_s = STEP_S * after.running
+        tokens = waited_s / itl_s
+        under = itl_share_under(ITL_EDGES_S, itl_s.mean(axis=0)[:, np.newaxis])
+        self.counts.itl_sum_s += waited_s.sum(axis=0)
+        self.counts.itl_count += tokens.sum(axis=0)
+        self.counts.itl_under += tokens.sum(axis=0)[:, np.newaxis] * under
 
     def _count(self, after: Flow, admitted: Floats) -> None:
         """Move the counters of the pods."""

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.counts import TTFT_EDGES_S, PodCounts
+from simulator.counts import ITL_EDGES_S, TTFT_EDGES_S, PodCounts
 from simulator.fluid import Floats, Pace
 
 Labels = tuple[tuple[str, str], ...]
 
 TTFT = "vllm:time_to_first_token_seconds"
+ITL = "vllm:inter_token_latency_seconds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ def _none(counts: PodCounts, _: Pace) -> Floats:
 
 
 _TTFT_TEXT = "Time to first token, seconds."
+_ITL_TEXT = "Time between two tokens of a request, seconds."
 
 SERIES = (
     _gauge("vllm:num_requests_running", "Requests in the batch.", lambda counts, _: np.rint(counts.running)),
@@ -80,8 +82,10 @@ SERIES = (
     SeriesKind(
         f"{TTFT}_count", TTFT, "histogram", _TTFT_TEXT, (), lambda counts, _: np.floor(counts.ttft_count)
     ),
+    SeriesKind(f"{ITL}_sum", ITL, "histogram", _ITL_TEXT, (), lambda counts, _: counts.itl_sum_s),
+    SeriesKind(f"{ITL}_count", ITL, "histogram", _ITL_TEXT, (), lambda counts, _: np.floor(counts.itl_count)),
 )
-"""Every series but the buckets of the histogram, which nobody reads as often as the others are scraped."""
+"""Every series but the buckets of the histograms, which nobody reads as often as the others are scraped."""
 
 
 def readings(counts: PodCounts, pace: Pace) -> Floats:
@@ -99,17 +103,22 @@ def exposition(counts: PodCounts, pace: Pace, pod: int, model_name: str) -> str:
             family = series.family
             lines += [f"# HELP {family} {series.text}", f"# TYPE {family} {series.type}"]
             if series.type == "histogram":
-                lines += _buckets(counts, pod, common)
+                lines += _buckets(family, counts, pod, common)
         lines.append(_line(series.name, (*common, *series.labels), value))
     return "\n".join((*lines, ""))
 
 
-def _buckets(counts: PodCounts, pod: int, common: Labels) -> list[str]:
-    under = np.floor(np.append(counts.ttft_under[pod], counts.ttft_count[pod]))
-    edges = [*(repr(float(edge)) for edge in TTFT_EDGES_S), "+Inf"]
+def _buckets(family: str, counts: PodCounts, pod: int, common: Labels) -> list[str]:
+    edges_s, under, count = (
+        (TTFT_EDGES_S, counts.ttft_under, counts.ttft_count)
+        if family == TTFT
+        else (ITL_EDGES_S, counts.itl_under, counts.itl_count)
+    )
+    values = np.floor(np.append(under[pod], count[pod]))
+    edges = [*(repr(float(edge_s)) for edge_s in edges_s), "+Inf"]
     return [
-        _line(f"{TTFT}_bucket", (*common, ("le", edge)), value)
-        for edge, value in zip(edges, under, strict=True)
+        _line(f"{family}_bucket", (*common, ("le", edge)), value)
+        for edge, value in zip(edges, values, strict=True)
     ]
 
 

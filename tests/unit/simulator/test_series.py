@@ -8,8 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from predictor.engines import shipped
 from predictor.now import NOW_SIGNALS
-from simulator.counts import TTFT_EDGES_S
-from simulator.series import SERIES, TTFT, exposition, readings
+from simulator.counts import ITL_EDGES_S, TTFT_EDGES_S
+from simulator.series import ITL, SERIES, TTFT, exposition, readings
 from tests.builders.engines import constant, engines
 
 COMMON = {"engine": "0", "model_name": "served"}
@@ -46,7 +46,7 @@ def test_text_and_structured_readings_say_the_same(busy):
 
 def test_nothing_is_in_the_text_that_is_not_scraped_but_the_buckets(busy):
     scraped = {(series.name, series.labels) for series in SERIES}
-    assert {f"{TTFT}_bucket"} == {name for name, labels in samples(busy).keys() - scraped}
+    assert {f"{TTFT}_bucket", f"{ITL}_bucket"} == {name for name, labels in samples(busy).keys() - scraped}
 
 
 def test_every_series_carries_the_labels_of_its_engine(busy):
@@ -63,6 +63,7 @@ def test_types_are_those_of_vllm(busy):
         "vllm:generation_tokens": "counter",
         "vllm:request_success": "counter",
         TTFT: "histogram",
+        ITL: "histogram",
     } == {name: family.type for name, family in families(busy).items()}
 
 
@@ -78,14 +79,22 @@ def test_requests_and_tokens_are_counted_in_whole_numbers(busy):
             assert sample.value.is_integer()
 
 
-def test_a_histogram_adds_up(busy):
+@pytest.mark.parametrize(("name", "edges_s"), [(TTFT, TTFT_EDGES_S), (ITL, ITL_EDGES_S)])
+def test_a_histogram_adds_up(busy, name, edges_s):
     text = samples(busy)
-    buckets = [
-        text[f"{TTFT}_bucket", (("le", le),)].value for le in (*map(repr, TTFT_EDGES_S.tolist()), "+Inf")
-    ]
+    buckets = [text[f"{name}_bucket", (("le", le),)].value for le in (*map(repr, edges_s.tolist()), "+Inf")]
     assert sorted(buckets) == buckets
-    assert text[f"{TTFT}_count", ()].value == buckets[-1]
+    assert text[f"{name}_count", ()].value == buckets[-1]
     assert 0 < buckets[-1]
+
+
+def test_times_between_tokens_are_the_law_s_at_the_mean_batch(busy):
+    """Their sum is the time for which requests were resident; sum over count is what one token took."""
+    text, pace = samples(busy), busy.pace
+    sum_s, tokens = text[f"{ITL}_sum", ()].value, text[f"{ITL}_count", ()].value
+    mean_batch = sum_s / 300
+    assert pytest.approx(busy.counts.running[0], rel=0.05) == mean_batch
+    assert pytest.approx(pace.itl_s[0] + pace.itl_s_per_request[0] * mean_batch, rel=1e-3) == sum_s / tokens
 
 
 def test_each_pod_shows_its_own_histogram():
