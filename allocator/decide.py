@@ -14,7 +14,7 @@ from allocator.exchange import exchange
 from allocator.growth import Growth, grow
 from allocator.need import Need, NeedTable, Timing
 from allocator.offers import Offers
-from allocator.packing import pack
+from allocator.packing.first_fit import pack
 from allocator.reshape import reshape
 from allocator.room import Room, room_of
 from fleet.cluster import Fleet, Standing

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from allocator.decide import additions, plan
 from allocator.need import Evidence, Timing, need_of
-from allocator.packing import pack
+from allocator.packing.first_fit import pack
 from allocator.reshape import states_between
 from fleet.boards import BOARDS
 from fleet.demand import QUANTILES, WINDOWS_S

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from allocator.packing import pack
+from allocator.packing.first_fit import pack
 from fleet.boards import A30_24GB, H100_80GB
 from fleet.errors import InputError
 

@@ -1,0 +1,71 @@
+"""The certificate: what no packing can cost less than."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from allocator.packing.columns import Columns, Prices, joined
+from allocator.packing.cuts import Cuts, best_shares
+from allocator.packing.effort import Effort
+from allocator.packing.master import Relaxed
+from allocator.packing.pricing import LEVELS, floors
+from allocator.packing.tableau import Floats, Tableau
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A lower bound on the cost of every packing, and the prices that prove it.
+
+    Attributes:
+        value: No packing costs less.
+        prices: Prices of pieces and queues at which it holds.
+        stock: What one more card of each stock would save, shape (S,).
+    """
+
+    value: float
+    prices: Prices
+    stock: Floats
+
+
+def bound_at(tableau: Tableau, cuts: Cuts, solved: Relaxed, effort: Effort) -> tuple[Bound, Columns]:
+    """Return the Lagrangian bound at the prices of a relaxation, and cheaper columns met in its proof.
+
+    Dual feasibility is made, not assumed: piece prices are scaled down until no layout of any stock, seen
+    or not, is worth more than its card (Farley 1990, for cutting stock). Then any packing costs at least the
+    sum over workloads of the cheapest configuration at these prices, less what the limits on cards, queues
+    and cards that need no cutting are worth.
+    """
+    problem = tableau.problem
+    stock, piece = solved.stock.copy(), solved.prices.piece.copy()
+    for index, one in enumerate(problem.stocks):
+        first, width = tableau.offsets[index], len(one.pieces)
+        price = piece[first : first + width]
+        worth = max(float(np.dot(cut, price)) / one.cards_of(cut) for cut in one.cuts)
+        if one.shares:
+            shares = price[width - len(one.shares) :]
+            worth = max(worth, float(best_shares(one, shares) @ shares))
+        card = one.price + problem.recut + stock[index]
+        if worth > card:
+            piece[first : first + width] *= card / worth
+    prices = Prices(piece, solved.prices.queue)
+    floor, met = floors(tableau, prices, effort.slack, effort.branches)
+    parts = [met]
+    for level in LEVELS if stock.any() or prices.queue.any() else ():
+        lower, more = floors(tableau, prices, effort.slack, effort.branches, level)
+        floor = np.minimum(floor, lower)
+        parts.append(more)
+    floor = np.minimum(floor, tableau.work * tableau.penalty)
+    total = float(floor.sum())
+    total -= sum(one.cards * float(stock[i]) for i, one in enumerate(problem.stocks) if one.cards is not None)
+    total -= float(prices.queue @ np.array([problem.queues[name] for name in tableau.queue_names]))
+    reduced = cuts.cost + stock[cuts.stock] * cuts.width - cuts.counts @ piece
+    limited = np.isfinite(cuts.most)
+    total += float((np.minimum(reduced[limited], 0.0) * cuts.most[limited]).sum())
+    return Bound(total, prices, stock), joined(*parts)
+
+
+def is_limited(tableau: Tableau) -> bool:
+    """Return whether there may not be enough for all: some cards are counted, or a queue is limited."""
+    return bool(tableau.queue_names) or any(stock.cards is not None for stock in tableau.problem.stocks)

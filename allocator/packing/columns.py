@@ -1,0 +1,72 @@
+"""Configurations as columns, and what they are worth at given prices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allocator.packing.tableau import Floats, Ints, Tableau
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What is scarce, and how much it is worth.
+
+    Attributes:
+        piece: Price of each piece, shape (P,), none below 0.
+        queue: Price of one card in each queue, shape (Q,), none below 0.
+    """
+
+    piece: Floats
+    queue: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Configurations, one a row.
+
+    Attributes:
+        ask: Workload that each is for, shape (m,).
+        counts: Replicas by piece, shape (m, P).
+        charge: Cards that count against its queue, shape (m,).
+        cost: What it costs beside the cards: new starts, and work left uncarried, shape (m,).
+        short: Work left uncarried, shape (m,).
+    """
+
+    ask: Ints
+    counts: Ints
+    charge: Floats
+    cost: Floats
+    short: Floats
+
+    def __len__(self) -> int:
+        return self.ask.size
+
+    def take(self, rows: Ints | NDArray[np.bool_]) -> Columns:
+        """Return some of them."""
+        return Columns(
+            self.ask[rows], self.counts[rows], self.charge[rows], self.cost[rows], self.short[rows]
+        )
+
+
+def joined(*parts: Columns) -> Columns:
+    """Return columns one after the other."""
+    return Columns(
+        *(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Columns))
+    )
+
+
+def no_columns(tableau: Tableau) -> Columns:
+    """Return no columns at all."""
+    nothing = np.zeros(0)
+    counts = np.zeros((0, tableau.pieces), dtype=np.int64)
+    return Columns(np.zeros(0, dtype=np.int64), counts, nothing, nothing, nothing)
+
+
+def value(tableau: Tableau, columns: Columns, prices: Prices) -> Floats:
+    """Return the price of each column, with what it costs beside the cards, shape (m,)."""
+    queue = tableau.queue[columns.ask]
+    of_queue = np.append(prices.queue, 0.0)[queue] * columns.charge
+    return columns.counts @ prices.piece + of_queue + columns.cost

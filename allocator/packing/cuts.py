@@ -1,0 +1,72 @@
+"""Layouts of cards as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from allocator.packing.problem import SHARE_UNITS, Stock
+from allocator.packing.tableau import Floats, Ints, Tableau
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """What cards may be cut into, one a row.
+
+    Attributes:
+        stock: Stock that each is of, shape (c,).
+        width: Cards that each takes, shape (c,).
+        counts: Pieces that it gives, shape (c, P).
+        cost: Price of the card, and of cutting it where it is not cut like this now, shape (c,).
+        most: How many cards may be taken at this cost, shape (c,).
+    """
+
+    stock: Ints
+    width: Ints
+    counts: Ints
+    cost: Floats
+    most: Floats
+
+
+def cuts_of(tableau: Tableau) -> Cuts:
+    """Return every MIG layout of every stock, and each present cut once more as what needs no cutting."""
+    stocks, widths, rows, costs, most = [], [], [], [], []
+    problem = tableau.problem
+    for index, stock in enumerate(problem.stocks):
+        first = tableau.offsets[index]
+        new = [(cut, problem.recut, np.inf) for cut in stock.cuts]
+        kept = [(cut, 0.0, float(cards)) for cut, cards in sorted(stock.cut.items()) if problem.recut]
+        for cut, extra, limit in new + kept:
+            row = np.zeros(tableau.pieces, dtype=np.int64)
+            row[first : first + len(cut)] = cut
+            stocks.append(index)
+            widths.append(stock.cards_of(cut))
+            rows.append(row)
+            costs.append((stock.price + extra) * widths[-1])
+            most.append(limit)
+    return Cuts(
+        np.array(stocks), np.array(widths), np.array(rows), np.array(costs, dtype=float), np.array(most)
+    )
+
+
+def best_shares(stock: Stock, price: Floats) -> Ints:
+    """Return the counts of shares that are worth most on one card, in the order of `stock.shares`.
+
+    Unbounded knapsack over hundredths of a card, exact. `price` is that of each share, shape (shares,).
+    """
+    worth, chosen = [0.0] * (SHARE_UNITS + 1), [-1] * (SHARE_UNITS + 1)
+    for size in range(1, SHARE_UNITS + 1):
+        worth[size] = worth[size - 1]
+        for nth, share in enumerate(stock.shares):
+            if share <= size and worth[size - share] + price[nth] > worth[size] + 1e-12:
+                worth[size], chosen[size] = worth[size - share] + float(price[nth]), nth
+    counts = np.zeros(len(stock.shares), dtype=np.int64)
+    size = SHARE_UNITS
+    while size > 0:
+        if chosen[size] < 0:
+            size -= 1
+        else:
+            counts[chosen[size]] += 1
+            size -= stock.shares[chosen[size]]
+    return counts

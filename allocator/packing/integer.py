@@ -1,0 +1,172 @@
+"""From mixtures to one configuration a workload and whole cards: rounding, then polishing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+from scipy.sparse import csc_array, hstack
+
+from allocator.packing.columns import Columns, Prices, joined, value
+from allocator.packing.cuts import Cuts
+from allocator.packing.effort import Effort
+from allocator.packing.master import column_matrix, cut_matrix, solver
+from allocator.packing.pricing import blends, cheapest
+from allocator.packing.relax import Relaxation
+from allocator.packing.tableau import Floats, Ints, Tableau
+
+ROUNDING = 1e-6
+
+ASIDE = 0.03
+"""Part by which prices are moved to find configurations that cost hardly more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """One configuration for every workload and the cards that hold them.
+
+    Attributes:
+        columns: Configurations, one a workload, in order of the workloads.
+        cuts: Layouts.
+        cards: Cards of each layout, shape (c,).
+        cost: Price of cards and what else the configurations cost.
+    """
+
+    columns: Columns
+    cuts: Cuts
+    cards: Ints
+    cost: float
+
+
+def pack_whole(tableau: Tableau, relaxation: Relaxation, target: float, effort: Effort) -> Packed:
+    """Return a packing of whole cards: what the relaxation splits is decided, then more is tried.
+
+    The search ends at the cost `target`. Each step is one small integer program with a limit on nodes.
+    """
+    best: Packed | None = None
+    for candidates in _wider(tableau, relaxation, effort):
+        packed = _solve(tableau, relaxation.cuts, candidates, target, effort)
+        if packed is not None and (best is None or packed.cost < best.cost - ROUNDING):
+            best = packed
+        if best is not None and (candidates is relaxation.columns or best.cost <= target + ROUNDING):
+            break
+    if best is None:
+        raise ArithmeticError("an integer program over all configurations ended without a packing")
+    return best
+
+
+def _wider(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Iterator[Columns]:
+    """Yield what the relaxation takes, what is near it, and everything met: in that something always fits."""
+    yield relaxation.columns.take(relaxation.solved.column > ROUNDING)
+    yield _near(tableau, relaxation, effort)
+    yield relaxation.columns
+
+
+def _near(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Columns:
+    """Return what the relaxation takes, what costs hardly more, and all there is for what it splits."""
+    solved = relaxation.solved
+    tried = [cheapest(tableau, prices) for prices in _beside(solved.prices, effort.tries)]
+    every = _distinct(joined(relaxation.columns, *tried, _between(tableau, relaxation, effort)))
+    dearer = value(tableau, every, solved.prices) - solved.ask[every.ask]
+    order = np.lexsort((dearer, every.ask))
+    ask = every.ask[order]
+    rank = np.arange(ask.size) - np.searchsorted(ask, ask, side="left")
+    is_near = (rank < effort.per_ask) & (dearer[order] <= effort.reduced_cost)
+    order = order[is_near | np.isin(ask, relaxation.columns.ask[_split(relaxation)])]
+    order = order[np.argsort(dearer[order], kind="stable")][: effort.binaries + tableau.work.size]
+    taken = relaxation.columns.take(solved.column > ROUNDING)
+    return _distinct(joined(taken, every.take(order)))
+
+
+def _split(relaxation: Relaxation) -> Ints:
+    """Return the configurations of which the relaxation takes only a part."""
+    part = relaxation.solved.column
+    return np.flatnonzero((part > ROUNDING) & (part < 1 - ROUNDING))
+
+
+def _between(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Columns:
+    """Return what lies between the configurations over which the relaxation splits a workload."""
+    split, ask = _split(relaxation), relaxation.columns.ask
+    pairs = [(i, j) for i in split for j in split if i < j and ask[i] == ask[j]]
+    one, other = (np.array([pair[end] for pair in pairs], dtype=np.int64) for end in (0, 1))
+    columns = relaxation.columns
+    return blends(tableau, columns.take(one), columns.take(other), relaxation.solved.prices, effort.steps)
+
+
+def _beside(prices: Prices, tries: int) -> list[Prices]:
+    """Return prices a little off, each piece up or down by another pattern of signs."""
+    nth, turn = np.arange(prices.piece.size), np.arange(1, tries + 1)
+    is_down = (nth[None, :] * turn[:, None] * 7 + turn[:, None] * 3) % 2 == 1
+    signs = np.where(is_down ^ (nth[None, :] % (turn[:, None] + 1) == 0), -1.0, 1.0)
+    return [Prices(prices.piece * (1 + ASIDE * sign), prices.queue) for sign in signs]
+
+
+def _distinct(columns: Columns) -> Columns:
+    """Return each configuration once, ordered by workload."""
+    by_piece = np.arange(1, columns.counts.shape[1] + 1) ** 7 * 1_000_003
+    key = columns.counts @ by_piece + columns.ask * 998_244_353
+    return columns.take(np.unique(key, return_index=True)[1])
+
+
+def _solve(tableau: Tableau, cuts: Cuts, columns: Columns, target: float, effort: Effort) -> Packed | None:
+    """Return the best packing over these columns; workloads with only one are settled before."""
+    problem = tableau.problem
+    choices = np.bincount(columns.ask, minlength=tableau.work.size)
+    is_open = choices[columns.ask] > 1
+    settled, free = columns.take(~is_open), columns.take(is_open)
+    rows = tableau.pieces + len(problem.stocks) + len(tableau.queue_names)
+    used = column_matrix(tableau, settled).sum(axis=1)[:rows]
+    open_asks = np.unique(free.ask)
+    matrix = hstack([cut_matrix(tableau, cuts), column_matrix(tableau, free)]).tocsr()
+    matrix = csc_array(matrix[np.concatenate([np.arange(rows), rows + open_asks])])
+    cards = [np.inf if stock.cards is None else float(stock.cards) for stock in problem.stocks]
+    queues = [problem.queues[name] for name in tableau.queue_names]
+    limit = np.concatenate([np.full(tableau.pieces, np.inf), cards, queues])
+    lower = np.concatenate([np.zeros(tableau.pieces), np.full(len(cards) + len(queues), -np.inf)]) - used
+    ones = np.ones(open_asks.size)
+    cost = np.concatenate([cuts.cost, free.cost])
+    most = np.concatenate([cuts.most, np.ones(len(free))])
+    fixed = float(settled.cost.sum())
+    solution = _integers(
+        matrix,
+        cost,
+        most,
+        np.concatenate([lower, ones]),
+        np.concatenate([limit - used, ones]),
+        target - fixed,
+        effort,
+    )
+    if solution is None:
+        return None
+    taken, chosen = solution[: len(cuts.cost)], solution[len(cuts.cost) :] > 0
+    picked = joined(settled, free.take(chosen))
+    picked = picked.take(np.argsort(picked.ask, kind="stable"))
+    return Packed(picked, cuts, taken, float(taken @ cuts.cost) + float(picked.cost.sum()))
+
+
+def _integers(
+    matrix: csc_array, cost: Floats, most: Floats, lower: Floats, upper: Floats, target: float, effort: Effort
+) -> Ints | None:
+    highs = solver()
+    model = highspy.HighsLp()
+    model.num_row_, model.num_col_ = matrix.shape
+    model.col_cost_, model.col_lower_, model.col_upper_ = cost, np.zeros(cost.size), most
+    model.row_lower_, model.row_upper_ = lower, upper
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_ = matrix.indptr
+    model.a_matrix_.index_ = matrix.indices
+    model.a_matrix_.value_ = matrix.data
+    model.integrality_ = [highspy.HighsVarType.kInteger] * cost.size
+    highs.passModel(model)
+    highs.setOptionValue("mip_max_nodes", effort.nodes)
+    highs.setOptionValue("mip_rel_gap", 0.0)
+    highs.setOptionValue("mip_abs_gap", ROUNDING)
+    highs.setOptionValue("objective_target", target + ROUNDING)
+    highs.run()
+    solution = highs.getSolution()
+    if not solution.value_valid:
+        return None
+    whole: Ints = np.rint(np.array(solution.col_value)).astype(np.int64)
+    return whole

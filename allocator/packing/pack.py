@@ -1,0 +1,63 @@
+"""Packing a fleet: prices, whole cards, and how far from the best it can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from allocator.packing.bound import Bound
+from allocator.packing.effort import Effort
+from allocator.packing.integer import Packed, pack_whole
+from allocator.packing.problem import Problem
+from allocator.packing.relax import relax
+from allocator.packing.tableau import Tableau, tableau_of
+
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """A packing and its certificate.
+
+    Attributes:
+        tableau: The problem as arrays.
+        packed: Configurations and cut cards.
+        bound: What no packing can cost less than, and the prices that prove it.
+        least: The bound, rounded up to whole cards where every card costs the same.
+    """
+
+    tableau: Tableau
+    packed: Packed
+    bound: Bound
+    least: float
+
+    @property
+    def cards(self) -> int:
+        """Cards in use."""
+        return int(self.packed.cards @ self.packed.cuts.width)
+
+    @property
+    def gap(self) -> float:
+        """By what part of the bound the cost may be above the best, 0 = proven best."""
+        return max(0.0, self.packed.cost / self.least - 1.0) if self.least > 0 else 0.0
+
+
+def pack(problem: Problem, effort: Effort | None = None) -> Packing:
+    """Return a configuration for every workload, cuts of cards that hold them, and a bound on any other."""
+    effort = effort or Effort()
+    tableau = tableau_of(problem)
+    relaxation = relax(tableau, effort)
+    bound = relaxation.bound.value
+    least = _whole(problem, bound)
+    target = least if least > bound else bound * (1.0 + effort.enough)
+    packed = pack_whole(tableau, relaxation, target, effort)
+    return Packing(tableau, packed, relaxation.bound, least)
+
+
+def _whole(problem: Problem, bound: float) -> float:
+    """Return the bound rounded up to whole cards, where all cost the same and nothing else costs."""
+    prices = {stock.price for stock in problem.stocks}
+    if len(prices) > 1 or problem.recut or problem.restart:
+        return bound
+    (price,) = prices
+    return price * ceil(bound / price - ROUNDING)

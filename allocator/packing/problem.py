@@ -1,0 +1,159 @@
+"""What packing is asked: cards to cut, workloads to carry, limits to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from fleet.boards import Board
+from fleet.mig import undominated_counts
+from fleet.shape import Configuration, Shape, slice_of
+from fleet.workload import Limits, Router, WorkloadKey
+
+Cut = tuple[int, ...]
+"""What a card is cut into, a count for each of `Stock.pieces`; or the cards that one replica spans."""
+
+SHARE_UNITS = 100
+"""A card holds shares that add up to this; KAI and HAMi both grant hundredths."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Piece:
+    """What one replica may take of a card.
+
+    Attributes:
+        shape: Whole card, MIG profile, or the name of a share.
+        share: Hundredths of a card where it is a share, 0 where it is not.
+    """
+
+    shape: Shape
+    share: int = 0
+
+
+@dataclass(frozen=True)
+class Stock:
+    """Cards of one kind in one fault domain.
+
+    Attributes:
+        board: Kind of card.
+        domain: Fault domain, e.g. a zone.
+        price: Cost of using one card, in whatever unit all stocks share.
+        cards: How many there are, `None` = as many as are asked for.
+        spans: Sizes of replicas over several whole cards of one NVLink domain, e.g. 2, 4, 8.
+        shares: Sizes of shares on offer, in hundredths of a card.
+        profiles: MIG profiles that may be cut, `None` = all without a media extension.
+        cut: Cards in use by what they are cut into now.
+    """
+
+    board: Board
+    domain: str = ""
+    price: float = 1.0
+    cards: int | None = None
+    spans: tuple[int, ...] = ()
+    shares: tuple[int, ...] = ()
+    profiles: tuple[str, ...] | None = None
+    cut: Mapping[Cut, int] = field(default_factory=dict, hash=False)
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """What its cards can give: whole cards, several at once, then MIG profiles, then shares."""
+        return (
+            Piece(Shape(self.board.id)),
+            *(Piece(Shape(self.board.id, cards=cards)) for cards in self.spans),
+            *(Piece(Shape(self.board.id, name)) for name in self._profiles),
+            *(Piece(share_shape(self.board, share), share) for share in self.shares),
+        )
+
+    @cached_property
+    def cuts(self) -> tuple[Cut, ...]:
+        """Whole cards, alone and together, counts of full MIG layouts, and cards shared in equal parts."""
+        mig = sorted(undominated_counts(self.board, self._profiles), reverse=True)
+        before, after = (0,) * (1 + len(self.spans)), (0,) * len(self.shares)
+        uncut = np.eye(len(before), len(self.pieces), dtype=np.int64).tolist()
+        return (
+            *(tuple(cut) for cut in uncut),
+            *((*before, *counts, *after) for counts in mig),
+            *self._even_shares,
+        )
+
+    @cached_property
+    def _even_shares(self) -> tuple[Cut, ...]:
+        """Cards shared in equal parts: the ways of sharing to begin with, others are found by their price."""
+        rest = len(self.pieces) - len(self.shares)
+        sizes = np.eye(len(self.shares), dtype=np.int64)
+        even = [SHARE_UNITS // share * size for share, size in zip(self.shares, sizes, strict=True)]
+        return tuple((*(0,) * rest, *counts.tolist()) for counts in even)
+
+    def cards_of(self, cut: Cut) -> int:
+        """Return how many cards a cut takes: one, but for replicas that span several."""
+        taken = [piece.shape.cards for piece, n in zip(self.pieces, cut, strict=True) if n]
+        return max(taken, default=1)
+
+    @cached_property
+    def _profiles(self) -> tuple[str, ...]:
+        if self.profiles is not None:
+            return self.profiles
+        return tuple(p.name for p in self.board.profiles if not p.media_extension)
+
+
+def share_shape(board: Board, share: int) -> Shape:
+    """Return the shape that stands for `share` hundredths of a card."""
+    return Shape(board.id, f"{share}/{SHARE_UNITS}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One workload, as packing sees it.
+
+    Attributes:
+        key: Which.
+        work: Work that must be carried, in full reference replicas.
+        works: Work that one replica of each shape on offer carries.
+        router: Rule by which replicas add up.
+        limits: Bounds on replicas.
+        is_spread: Replicas are dealt out evenly over the fault domains, at least one to each of two.
+        queue: Queue whose limit its cards count against, empty = none.
+        penalty: Cost of one unit of work that stays uncarried; what the tiers differ in.
+        now: What it runs on, by fault domain.
+    """
+
+    key: WorkloadKey
+    work: float
+    works: Mapping[Shape, float] = field(hash=False)
+    router: Router = Router.LEAST_LOADED
+    limits: Limits = field(default_factory=Limits)
+    is_spread: bool = False
+    queue: str = ""
+    penalty: float = 100.0
+    now: Mapping[str, Configuration] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Everything that a packing depends on.
+
+    Attributes:
+        stocks: Cards, each kind and fault domain once.
+        asks: Workloads, each once.
+        queues: Cards that each queue may use.
+        recut: Cost of cutting one more card otherwise than it is now.
+        restart: Cost of one replica that is not running yet.
+    """
+
+    stocks: tuple[Stock, ...]
+    asks: tuple[Ask, ...]
+    queues: Mapping[str, float] = field(default_factory=dict, hash=False)
+    recut: float = 0.0
+    restart: float = 0.0
+
+
+def charge(stock: Stock, piece: Piece) -> float:
+    """Return the cards that one replica counts in its queue: its share, or what it takes of the card."""
+    if piece.share:
+        return piece.share / SHARE_UNITS
+    if piece.shape.is_whole:
+        return float(piece.shape.cards)
+    return slice_of(stock.board, piece.shape).gpu_share

@@ -1,0 +1,141 @@
+"""Column generation: slice prices at which no configuration and no layout would do better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from allocator.packing.bound import Bound, bound_at, is_limited
+from allocator.packing.columns import Columns, Prices, joined, value
+from allocator.packing.cuts import Cuts, best_shares, cuts_of
+from allocator.packing.dealing import present
+from allocator.packing.effort import Effort
+from allocator.packing.master import Master, Relaxed
+from allocator.packing.pricing import LEVELS, cheapest
+from allocator.packing.problem import SHARE_UNITS
+from allocator.packing.tableau import Tableau
+
+ROUNDING = 1e-7
+
+DEAR = 0.05
+"""Part of the penalty from which on it is looked at whether a workload should be given less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """What column generation ends with.
+
+    Attributes:
+        cuts: Layouts that were met.
+        columns: Configurations that were met.
+        solved: The last linear program over them.
+        bound: The best certified lower bound on the way.
+    """
+
+    cuts: Cuts
+    columns: Columns
+    solved: Relaxed
+    bound: Bound
+
+
+def relax(tableau: Tableau, effort: Effort) -> Relaxation:
+    """Return the linear relaxation over configurations and layouts, with its certificate.
+
+    Rounds of pricing by a good guess while those find anything, then by the exact floor, whose columns come
+    in too; ends when the two agree, or after the rounds allowed.
+    """
+    cuts, columns = cuts_of(tableau), _first(tableau)
+    master = Master(tableau)
+    master.add_cuts(cuts)
+    master.add_columns(columns)
+    solved = master.solve()
+    bound: Bound | None = None
+    for _ in range(effort.rounds):
+        shares = _shares(tableau, solved)
+        found = _better(tableau, _guessed(tableau, solved), solved)
+        if not len(found) and not len(shares.cost):
+            at, met = bound_at(tableau, cuts, solved, effort)
+            bound = at if bound is None or at.value > bound.value else bound
+            found = _better(tableau, met, solved)
+            if not len(found) or bound.value >= solved.objective - effort.close_enough:
+                break
+        if len(shares.cost):
+            cuts = _with(cuts, shares)
+            master.add_cuts(shares)
+        columns = joined(columns, found)
+        master.add_columns(found)
+        solved = master.solve()
+    if bound is None:
+        bound, _ = bound_at(tableau, cuts, solved, effort)
+    return Relaxation(cuts, columns, solved, bound)
+
+
+def _first(tableau: Tableau) -> Columns:
+    """Return columns to begin with: the cheapest by area, memory and compute, and one that fits."""
+    parts = [cheapest(tableau, price) for price in _starting_prices(tableau)]
+    first = _starting_prices(tableau)[0]
+    return joined(*parts, present(tableau, first), _nothing(tableau, first, parts[0]))
+
+
+def _nothing(tableau: Tableau, prices: Prices, full: Columns) -> Columns:
+    """Return the configuration of no replicas for workloads that may have to go without."""
+    nothing = cheapest(tableau, prices, 0.0)
+    return nothing if is_limited(tableau) else nothing.take(~np.isin(nothing.ask, full.ask))
+
+
+def _starting_prices(tableau: Tableau) -> list[Prices]:
+    memory, compute = np.zeros(tableau.pieces), np.zeros(tableau.pieces)
+    for index, stock in enumerate(tableau.problem.stocks):
+        for nth, piece in enumerate(stock.pieces, tableau.offsets[index]):
+            if piece.share:
+                memory[nth] = compute[nth] = stock.price * piece.share / SHARE_UNITS
+            elif piece.shape.is_whole:
+                memory[nth] = compute[nth] = stock.price * piece.shape.cards
+            else:
+                profile = stock.board.profile(piece.shape.profile)
+                memory[nth] = stock.price * profile.memory_slices / stock.board.grid
+                compute[nth] = stock.price * profile.compute_slices / stock.board.compute_slices
+    queue = np.zeros(len(tableau.queue_names))
+    return [Prices(p, queue) for p in ((memory + compute) / 2, memory, compute)]
+
+
+def _guessed(tableau: Tableau, solved: Relaxed) -> Columns:
+    full = cheapest(tableau, solved.prices)
+    dear = solved.ask > tableau.work * tableau.penalty * DEAR
+    if not dear.any():
+        return full
+    return joined(full, *(cheapest(tableau, solved.prices, level, dear) for level in LEVELS[:-1]))
+
+
+def _better(tableau: Tableau, columns: Columns, solved: Relaxed) -> Columns:
+    """Return the columns that would lower the cost of the linear program."""
+    reduced = value(tableau, columns, solved.prices) - solved.ask[columns.ask]
+    return columns.take(reduced < -ROUNDING)
+
+
+def _shares(tableau: Tableau, solved: Relaxed) -> Cuts:
+    """Return the most valuable way to share a card, of each stock where it is worth more than the card."""
+    stocks, rows, costs = [], [], []
+    problem = tableau.problem
+    for index, stock in enumerate(problem.stocks):
+        if not stock.shares:
+            continue
+        last = tableau.offsets[index + 1]
+        price = solved.prices.piece[last - len(stock.shares) : last]
+        counts = best_shares(stock, price)
+        cost = stock.price + problem.recut
+        if float(counts @ price) > cost + float(solved.stock[index]) + ROUNDING:
+            row = np.zeros(tableau.pieces, dtype=np.int64)
+            row[last - len(stock.shares) : last] = counts
+            stocks.append(index)
+            rows.append(row)
+            costs.append(cost)
+    counted = np.array(rows, dtype=np.int64).reshape(len(rows), tableau.pieces)
+    ones = np.ones(len(rows), dtype=np.int64)
+    unlimited = np.full(len(rows), np.inf)
+    return Cuts(np.array(stocks, dtype=np.int64), ones, counted, np.array(costs), unlimited)
+
+
+def _with(cuts: Cuts, more: Cuts) -> Cuts:
+    return Cuts(*(np.concatenate([getattr(one, each.name) for one in (cuts, more)]) for each in fields(Cuts)))
