@@ -23,17 +23,18 @@ class Attached:
     def __init__(self, server: ApiServer, namespaces: Iterable[str], lease_namespace: str | None) -> None:
         with ExitStack() as opened:
             opened.enter_context(closing(server))
-            fence = _observes
-            if lease_namespace is not None:
+            if lease_namespace is None:
+                self.cluster = opened.enter_context(closing(KubeCluster(server, namespaces, _observes)))
+            else:
                 candidate = Candidate(server, lease_namespace, identity(), WallClock().now_s)
+                cluster = KubeCluster(server, namespaces, candidate.fence)
+                self.cluster = opened.enter_context(closing(cluster))
                 candidate.turn()
                 opened.enter_context(closing(Election(candidate)))
-                fence = candidate.fence
-            self.cluster = opened.enter_context(closing(KubeCluster(server, namespaces, fence)))
             self._stack = opened.pop_all()
 
     def close(self) -> None:
-        """End the watches, give up the lead, and hang up."""
+        """Give up the lead, end the watches, and hang up."""
         self._stack.close()
 
 

@@ -32,6 +32,9 @@ from foreslice.tick import Loop, Tick
 MISSED_TICKS = 3
 """So many ticks without an end, and the process says that it is not alive."""
 
+LAST_TICK_S = 1.0
+"""So long a tick that is under way may take to end in order when the process is told to stop."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Setup:
@@ -106,19 +109,30 @@ def run_once(path: Path, *, as_json: bool) -> None:
 def run_forever(path: Path, *, as_json: bool) -> None:
     """Turn the loop until SIGTERM or SIGINT; `InputError` if the first settings cannot be used."""
     _log_to_stderr()
-    stopped = Event()
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        stopped.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
-    process = Process(path, as_json=as_json)
+    for number in _STOP_SIGNALS:
+        signal.signal(number, _stop)
     try:
-        process.start()
-        stopped.wait()
-    finally:
-        process.close()
+        process = Process(path, as_json=as_json)
+        try:
+            process.start()
+            Event().wait()
+        finally:
+            process.close()
+    except _StoppedError:
+        return
+
+
+class _StoppedError(BaseException):
+    """The process was told to stop, wherever it is: a start that waits for its sources is left, too."""
+
+
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    for number in _STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    raise _StoppedError
 
 
 class Process:
@@ -161,10 +175,20 @@ class Process:
         self._scheduler.start()
 
     def close(self) -> None:
-        """Finish the running jobs and stop."""
+        """Hand the lead over, finish the running jobs and stop.
+
+        A source that does not answer may hold a job for long, and the next leader does not wait for it: what
+        the job still tries to write is refused.
+        """
+        if self._scheduler.running:
+            self._scheduler.pause()
+        has_ended = self._in_use.acquire(timeout=LAST_TICK_S)
+        self._setup.surroundings.close()
+        if has_ended:
+            self._in_use.release()
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
-        self._setup.surroundings.close()
+        self._setup.surroundings.close()  # others, if settings were being taken up
         if self._server is not None:
             self._server.close()
             self._log.info("stopped")

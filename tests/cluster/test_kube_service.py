@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+from threading import Event
 
 import pytest
 
@@ -22,6 +23,7 @@ from tests.cluster.service import (
     settings,
     stands_by,
 )
+from tests.prometheus.server import serving
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 
@@ -91,3 +93,54 @@ def test_sigterm_gives_the_lead_up_and_the_next_one_takes_it(shop, folder):
             assert leader != holder(shop)
             until(lambda: holder(shop))
             assert 2 == shop.server.request("GET", LEASE)["spec"]["leaseTransitions"]
+
+
+class Silence:
+    """A metrics source that answers nothing once it is told to fall silent: a job then waits for it."""
+
+    def __init__(self):
+        self.source = ""
+        self.begins, self.is_over, self._is_met = Event(), Event(), Event()
+
+    def answer(self, request):
+        if self.begins.is_set():
+            self._is_met.set()
+            self.is_over.wait()
+        request.send_error(503)
+
+    def is_met(self):
+        """Wait until somebody waits for an answer."""
+        assert self._is_met.wait(WITHIN_S)
+
+
+@pytest.fixture
+def silence():
+    made = Silence()
+    with serving(made.answer) as address:
+        made.source = f'prometheus, url: "http://{address}", timeout: 10m'
+        yield made
+        made.is_over.set()
+
+
+def test_the_lead_is_given_up_before_jobs_have_ended(shop, folder, silence):
+    with service(settings(folder, "true", silence.source)) as process:
+        ticks(process)
+        silence.begins.set()
+        silence.is_met()
+        process.send_signal(signal.SIGTERM)
+        until(lambda: holder(shop) == "")
+        assert process.poll() is None
+
+
+def test_who_is_told_to_stop_while_it_starts_gives_the_lead_up_and_ends(shop, folder, silence):
+    silence.begins.set()
+    with service(settings(folder, "true", silence.source)) as process:
+        silence.is_met()
+        assert holder(shop)
+        process.send_signal(signal.SIGTERM)
+        assert (0, "") == (process.wait(WITHIN_S), holder(shop))
+
+
+def ticks(process):
+    """Wait until a service says what it could not do in a tick."""
+    return until(lambda: any('"held"' in line for line in iter(process.stderr.readline, "")))
