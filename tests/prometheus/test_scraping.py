@@ -40,10 +40,10 @@ class Exporter:
         for api in apis:
             self.wait(api)
 
-    def wait(self, api):
+    def wait(self, api, pods=1):
         """Wait until a Prometheus has scraped the present page from every pod."""
         deadline_s = time.monotonic() + SCRAPED_WITHIN_S
-        while not (newest := _newest(api)) or min(newest) < self._number:
+        while len(newest := _newest(api)) < pods or min(newest) < self._number:
             assert time.monotonic() < deadline_s, f"not scraped: {newest}"
             time.sleep(POLL_S)
 
