@@ -110,6 +110,10 @@ class CapacityModel:
         self._bounded: dict[_Question, dict[RoundMix, tuple[Sustained, Sustained]]] = {}
         self._fits: dict[WorkloadKey, Fit] = {}
 
+    def fitted(self, workload: WorkloadKey) -> Fit | None:
+        """Return what was learnt last of the laws of a workload's engines."""
+        return self._fits.get(workload)
+
     def learn(self, workload: WorkloadKey, fit: Fit) -> None:
         """Take a fit for what is known of the laws of a workload's engines from now on."""
         self._fits[workload] = fit
@@ -131,6 +135,11 @@ class CapacityModel:
             where=f"workload {workload.key}",
             fix="add a board with more memory or name a smaller model",
         )
+
+    def unmeasured(self, workload: Workload, shape: Shape) -> tuple[Law, float]:
+        """Return the prior law of a workload's engine on a shape, and the tokens that its KV cache holds."""
+        model, board = model_spec(workload.model), self._board(shape)
+        return prior(model, board, shape), kv_tokens(model, board, shape)
 
     def belief(self, workload: Workload, shape: Shape) -> Belief:
         """Return what is held of the law of a workload's engine on a shape."""
