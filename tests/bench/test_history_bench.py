@@ -12,6 +12,8 @@ from predictor.sources.kept import KeptSource
 from predictor.sources.prometheus import PrometheusSource
 from tests.prometheus.server import back_fill, prometheus, series_text
 
+pytestmark = pytest.mark.timeout(1800)  # nine million readings are written first
+
 DAYS = 30
 MINUTES = DAYS * 1440
 SERIES = {
