@@ -17,6 +17,7 @@ from foreslice import output as standard_output
 from foreslice.commands import loop
 from foreslice.commands.bench import bench
 from foreslice.commands.config import config
+from foreslice.commands.discover import discover
 from foreslice.commands.history import history
 from foreslice.commands.inventory import inventory
 from foreslice.commands.options import (
@@ -33,6 +34,7 @@ app = typer.Typer(
 app.command()(loop.run)
 app.command()(loop.demo)
 app.command()(inventory)
+app.command()(discover)
 app.add_typer(config, name="config")
 app.add_typer(bench, name="bench")
 app.add_typer(history, name="history")

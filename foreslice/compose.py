@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from actuator.kube.connect import connect
 from actuator.ports import Cluster
 from allocator.need import Timing
 from capacity.estimate import CapacityModel
@@ -17,6 +16,7 @@ from fleet.errors import UnavailableError
 from fleet.workload import Mode, Workload, WorkloadKey
 from foreslice.attached import Attached
 from foreslice.clock import Clock, WallClock
+from foreslice.doors import access_of, api_server_of
 from foreslice.outlook import Observatory
 from foreslice.rules import Rules
 from foreslice.settings.load import matches_of, rules_of, workloads_of
@@ -32,7 +32,6 @@ from foreslice.tick import Loop
 from predictor.demand import HISTORY_SIGNALS
 from predictor.ladder import Ladder
 from predictor.ports import Forecaster, MetricsSource
-from predictor.sources.access import Access
 from predictor.sources.file import FileSource
 from predictor.sources.kept import KeptSource
 from predictor.sources.prometheus import PrometheusSource
@@ -138,7 +137,7 @@ def _in_kubernetes(
 ) -> Surroundings:
     keys = [workload.key for workload in workloads_of(settings)]
     attached = Attached(
-        connect(_beside(folder, chosen.kubeconfig), chosen.context or ""),
+        api_server_of(chosen, folder),
         {key.namespace for key in keys},
         chosen.lease_namespace if settings.acting else None,
     )
@@ -180,14 +179,7 @@ def _recorded(settings: Settings, folder: Path) -> _Outside | None:
         source = FileSource(folder / metrics.path, matches_of(settings))
         return _Outside(_FileClock(source), source)
     if isinstance(metrics, PrometheusMetrics):
-        access = Access(
-            token_file=_beside(folder, metrics.token_file),
-            username=metrics.username or "",
-            password_file=_beside(folder, metrics.password_file),
-            ca_file=_beside(folder, metrics.ca_file),
-            is_insecure=metrics.insecure,
-            timeout_s=metrics.timeout,
-        )
+        access = access_of(metrics, folder)
         prometheus = PrometheusSource(metrics.url, matches_of(settings), access=access)
         if settings.history is None:
             return _Outside(WallClock(), prometheus)
@@ -200,10 +192,6 @@ def _recorded(settings: Settings, folder: Path) -> _Outside | None:
         )
         return _Outside(WallClock(), kept, lambda: kept.trouble or None)
     return None
-
-
-def _beside(folder: Path, path: Path | None) -> Path | None:
-    return None if path is None else folder / path
 
 
 def have_same_surroundings(settings: Settings, other: Settings) -> bool:

@@ -88,8 +88,10 @@ def back_fill(directory, scraped):
     with text.open("w", encoding="utf-8") as file:
         file.writelines(f"{series} {float(value)!r} {t_s:.3f}\n" for series, t_s, value in scraped)
         file.write("# EOF\n")
-    promtool = [shutil.which("promtool"), "tsdb", "create-blocks-from", "openmetrics", "--quiet"]
-    subprocess.run([*promtool, text, directory / "data"], check=True, capture_output=True)
+    # It reads the text once for each block: thirty days in blocks of two hours, as by default, take hours.
+    promtool = [shutil.which("promtool"), "tsdb", "create-blocks-from", "--max-block-duration=768h"]
+    arguments = ["openmetrics", "--quiet", text, directory / "data"]
+    subprocess.run([*promtool, *arguments], check=True, capture_output=True)
 
 
 def series_text(name, labels):

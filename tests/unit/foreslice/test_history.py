@@ -9,6 +9,7 @@ import pytest
 
 from fleet.errors import InputError
 from foreslice.history import run_export
+from foreslice.settings.load import load
 
 RECORDED = Path(__file__).parents[2] / "data" / "recorded" / "vllm.csv"
 
@@ -108,3 +109,10 @@ def test_times_without_a_zone_are_utc_and_others_are_what_they_say(config, tmp_p
         tables.append(pd.read_csv(out)["time"].tolist())
     assert tables[0] == tables[1]
     assert "2026-03-01 10:00:00+00:00" == tables[0][0]
+
+
+def test_only_what_comes_from_prometheus_can_be_kept(config):
+    config.write_text(config.read_text() + "history: {path: past}\n")
+    with pytest.raises(InputError) as said:
+        load(config)
+    assert str(said.value).endswith("history: keeps what comes from Prometheus, and metrics.source is file")

@@ -64,10 +64,6 @@ WRONG = {
     ),
     "key like no other": (HEAD + one(xyz=1), ["5: workloads[0].xyz: unknown key (is 1)"]),
     "known key elsewhere": ("tier: strict\n" + HEAD + GOOD, ["1: tier: does not belong here (is 'strict')"]),
-    "history of what has none to keep": (
-        "history: {path: past}\n" + HEAD + GOOD,
-        ["1: history: keeps what comes from Prometheus, and metrics.source is embedded"],
-    ),
     "same workload twice": (HEAD + GOOD + GOOD, ["6: workloads[1].name: default/chat is described twice"]),
     "no workload": (
         "version: v1\nmetrics: {source: embedded}\ncluster: {kind: embedded}\nworkloads: []\n",

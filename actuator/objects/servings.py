@@ -1,0 +1,114 @@
+"""What serves on GPUs: Deployments, StatefulSets, LeaderWorkerSets, their pods, and who else writes them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from actuator.manifest import VARIANT_LABEL, Json, key_of, labels_of, selects
+from actuator.objects.granted import Grant, grant_of
+from actuator.objects.writers import Writer, writers_of
+from fleet.workload import WorkloadKey
+
+_SET_NAME, _SET_INDEX = "leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/worker-index"
+"""Labels of the pods of a LeaderWorkerSet (kubernetes-sigs/lws, api/leaderworkerset/v1); 0 leads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """One object whose pods hold GPUs.
+
+    Attributes:
+        key: Namespace and name.
+        kind: Deployment, StatefulSet or LeaderWorkerSet.
+        grant: How its pods get their share of a GPU.
+        scheduler: Who places its pods.
+        replicas: How many are asked for.
+        pods: Names of its pods that have not ended.
+        ready: Those of them that serve; of a group that is one replica its leader.
+        writers: Who else writes its replicas.
+    """
+
+    key: WorkloadKey
+    kind: str
+    grant: Grant
+    scheduler: str
+    replicas: int
+    pods: frozenset[str]
+    ready: frozenset[str]
+    writers: tuple[Writer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """Objects of a cluster as plain JSON; kinds are those of their names."""
+
+    deployments: Sequence[Json] = ()
+    stateful_sets: Sequence[Json] = ()
+    leader_worker_sets: Sequence[Json] = ()
+    pods: Sequence[Json] = ()
+    claim_templates: Sequence[Json] = ()
+    autoscalers: Sequence[Json] = ()
+    scaled_objects: Sequence[Json] = ()
+
+
+def servings_of(objects: Objects) -> tuple[Serving, ...]:
+    """Return what holds GPUs, by namespace and name; copies that foreslice keeps are their base's."""
+    templates = _by_namespace(objects.claim_templates)
+    pods = _by_namespace(pod for pod in objects.pods if not _is_over(pod))
+    autoscalers, scaled = _by_namespace(objects.autoscalers), _by_namespace(objects.scaled_objects)
+    found = []
+    for body, template in _templates(objects):
+        key = key_of(body)
+        named = {str(one["metadata"]["name"]): one for one in templates[key.namespace]}
+        grant = grant_of(template, named)
+        if grant is None or VARIANT_LABEL in labels_of(template):
+            continue
+        ours = [pod for pod in pods[key.namespace] if _is_pod_of(pod, body)]
+        found.append(
+            Serving(
+                key=key,
+                kind=body["kind"],
+                grant=grant,
+                scheduler=template["spec"].get("schedulerName", "default-scheduler"),
+                replicas=body["spec"].get("replicas", 1),
+                pods=frozenset(pod["metadata"]["name"] for pod in ours),
+                ready=frozenset(pod["metadata"]["name"] for pod in ours if _is_ready(pod)),
+                writers=writers_of(body, autoscalers[key.namespace], scaled[key.namespace]),
+            )
+        )
+    return tuple(sorted(found, key=lambda serving: (serving.key, serving.kind)))
+
+
+def _templates(objects: Objects) -> Iterable[tuple[Json, Json]]:
+    """Yield every object that makes pods, with the template of those that hold its GPUs."""
+    for body in (*objects.deployments, *objects.stateful_sets):
+        yield body, body["spec"]["template"]
+    for body in objects.leader_worker_sets:
+        yield body, body["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+
+
+def _is_pod_of(pod: Json, body: Json) -> bool:
+    if body["kind"] == "LeaderWorkerSet":
+        return bool(labels_of(pod).get(_SET_NAME) == body["metadata"]["name"])
+    return selects(body["spec"]["selector"], labels_of(pod))
+
+
+def _is_over(pod: Json) -> bool:
+    return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
+
+
+def _is_ready(pod: Json) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    is_serving = "deletionTimestamp" not in pod["metadata"] and labels_of(pod).get(_SET_INDEX, "0") == "0"
+    return is_serving and any(
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
+    )
+
+
+def _by_namespace(bodies: Iterable[Json]) -> Mapping[str, list[Json]]:
+    found: defaultdict[str, list[Json]] = defaultdict(list)
+    for body in bodies:
+        found[key_of(body).namespace].append(body)
+    return found

@@ -1,0 +1,1 @@
+"""What there is in a cluster and its Prometheus, proposed as settings, and settings proved against it."""

@@ -1,0 +1,81 @@
+"""`foreslice config check FILE --live`: whether each match gets one demand series, and the live pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from pathlib import Path
+
+from actuator.kube.survey import survey
+from actuator.objects.servings import Serving
+from fleet.errors import InputError, RefusedError
+from fleet.signal import Signal
+from fleet.workload import WorkloadKey
+from foreslice.clock import WallClock
+from foreslice.discovery.gather import RECENT_S, pods_of, speaking
+from foreslice.doors import access_of, api_server_of
+from foreslice.settings.check import Proof
+from foreslice.settings.load import matches_of
+from foreslice.settings.schema import KubernetesCluster, PrometheusMetrics, Settings
+from predictor.engines import Role
+from predictor.identity import DEMAND, Seen, faults, seen
+from predictor.sources.promql import selector
+from predictor.sources.query import QueryApi
+
+
+def prove(settings: Settings, folder: Path) -> dict[WorkloadKey, Proof]:
+    """Return by workload what its match gets now; paths are relative to `folder`.
+
+    Raises:
+        InputError: Settings name nothing live, or the cluster may not be read.
+        UnavailableError: Prometheus or the API server does not answer.
+    """
+    if not isinstance(settings.metrics, PrometheusMetrics):
+        raise InputError(
+            f"nothing is live about source {settings.metrics.source}",
+            where="metrics.source",
+            fix="check without --live, or read from Prometheus",
+        )
+    metrics, matches = settings.metrics, matches_of(settings)
+    api = QueryApi(metrics.url, access_of(metrics, folder))
+    held = _held(settings, folder, matches)
+    at_s = WallClock().now_s()
+    return {key: _proof(key, labels, _live(api, labels, at_s), held) for key, labels in matches.items()}
+
+
+def _held(
+    settings: Settings, folder: Path, matches: Iterable[WorkloadKey]
+) -> Mapping[WorkloadKey, Serving] | None:
+    """Return what holds GPUs in the workloads' namespaces, `None` without a cluster."""
+    if not isinstance(settings.cluster, KubernetesCluster):
+        return None
+    with closing(api_server_of(settings.cluster, folder)) as server:
+        try:
+            found = survey(server, sorted({key.namespace for key in matches}))
+        except RefusedError as error:
+            raise InputError(str(error), where="cluster", fix="bind the role of observe.yaml") from error
+    return {serving.key: serving for serving in found.servings}
+
+
+def _live(api: QueryApi, labels: Mapping[str, str], at_s: float) -> list[Seen]:
+    vocabulary = speaking(Role.ENGINE, Role.ROUTER)
+    wanted = selector(vocabulary.names(Signal), {label: (value,) for label, value in labels.items()})
+    return seen((series for series, _, _ in api.readings(wanted, RECENT_S, at_s).series), vocabulary)
+
+
+def _proof(
+    key: WorkloadKey,
+    labels: Mapping[str, str],
+    live: list[Seen],
+    held: Mapping[WorkloadKey, Serving] | None,
+) -> Proof:
+    demand = [one for one in live if one.signal in DEMAND]
+    series = sorted({f"{one.labels['__name__']} of {one.engine.title}" for one in demand})
+    pods = sorted({one.pod.name for one in demand if one.pod.name})
+    if held is not None and key not in held:
+        return Proof(tuple(series), tuple(pods), ("nothing of this name holds GPUs in its namespace",))
+    ready = None if held is None else pods_of(held[key], held[key].ready)
+    others = frozenset[WorkloadKey]().union(
+        *(pods_of(serving, serving.pods) for other, serving in (held or {}).items() if other != key)
+    )
+    return Proof(tuple(series), tuple(pods), tuple(faults(labels, live, ready, others)))

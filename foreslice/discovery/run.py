@@ -1,0 +1,132 @@
+"""`foreslice discover`: from a cluster and a Prometheus to a settings file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from actuator.kube.connect import connect
+from actuator.kube.survey import survey
+from fleet.errors import InputError, RefusedError
+from foreslice import show
+from foreslice.clock import WallClock
+from foreslice.discovery.file import settings_text
+from foreslice.discovery.gather import Discovery, Found, discover
+from predictor.sources.access import Access
+from predictor.sources.query import QueryApi
+
+
+def run_discover(
+    url: str,
+    access: Access,
+    kubeconfig: Path | None,
+    context: str,
+    namespaces: Sequence[str],
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Write a proposal of settings to `out`, or print it where there is none, and say what is sure.
+
+    Raises:
+        InputError: Address, kubeconfig or file cannot be used, or the cluster does not let us read.
+        UnavailableError: The API server or Prometheus does not answer.
+    """
+    api = QueryApi(url, access)
+    with closing(connect(kubeconfig, context)) as server:
+        try:
+            held = survey(server, namespaces)
+        except RefusedError as error:
+            fix = "ask for that right, or name namespaces in which you have it with --namespace"
+            raise InputError(str(error), where="cluster", fix=fix) from error
+    found = discover(held, api, url, WallClock().now_s())
+    text = settings_text(
+        found,
+        access=_paths(token_file=access.token_file, ca_file=access.ca_file),
+        cluster=_paths(kubeconfig=kubeconfig) | ({"context": context} if context else {}),
+    )
+    if out is not None:
+        _write(out, text)
+    if as_json:
+        told = {"file": None if out is None else str(out), **as_dict(found), "settings": text}
+        print(json.dumps(told))  # noqa: T201 -- the command's output
+        return
+    if out is None:
+        print(text, end="")  # noqa: T201 -- the command's output
+    people = show.console(to_stderr=out is None)
+    people.print(_table(found))
+    for note in found.notes:
+        people.print(note)
+    if out is not None:
+        people.print(f"\n{out}: read it, then: foreslice config check {out} --live")
+
+
+def as_dict(found: Discovery) -> dict[str, Any]:
+    """Return what was found for scripts."""
+    return {
+        "usable": any(not workload.unsure for workload in found.workloads),
+        "workloads": [_as_dict(workload) for workload in found.workloads],
+        "cards": {"published": len(found.survey.gpus), **found.cards},
+        "unclaimed": list(found.unclaimed),
+        "notes": list(found.notes),
+    }
+
+
+def _as_dict(found: Found) -> dict[str, Any]:
+    serving, proposal = found.serving, found.proposal
+    return {
+        "workload": str(serving.key),
+        "kind": serving.kind,
+        "replicas": serving.replicas,
+        "ready": sorted(serving.ready),
+        "mechanism": serving.grant.mechanism,
+        "asks": serving.grant.asks,
+        "scheduler": serving.scheduler,
+        "engine": proposal.engine or None,
+        "served": proposal.model or None,
+        "model": found.model or None,
+        "match": dict(proposal.labels),
+        "writers": [
+            {"name": writer.name, "does": writer.does, "of_replicas": writer.is_of_replicas}
+            for writer in serving.writers
+        ],
+        "unsure": list(found.unsure),
+    }
+
+
+def _table(found: Discovery) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("workload", "mechanism", "engine", "serves", "also written by", "not sure"):
+        table.add_column(name)
+    for workload in found.workloads:
+        serving = workload.serving
+        table.add_row(
+            f"{serving.key} ({serving.kind})",
+            serving.grant.mechanism,
+            workload.proposal.engine or "-",
+            workload.proposal.model or "-",
+            ", ".join(writer.name for writer in serving.writers) or "-",
+            "; ".join(workload.unsure) or "-",
+        )
+    return table
+
+
+def _paths(**paths: Path | None) -> dict[str, str]:
+    """Return files by the key that settings name them by: whole, wherever the settings are written."""
+    return {key: str(path.absolute()) for key, path in paths.items() if path is not None}
+
+
+def _write(out: Path, text: str) -> None:
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror})",
+            where=str(out),
+            fix="name a file in a folder that is there",
+        ) from error
