@@ -8,21 +8,30 @@ from dataclasses import dataclass, field
 
 from fleet.boards import Board
 from fleet.errors import InputError
+from fleet.ledgers.footprint import usable_mib
 
 WHOLE = "whole"
 
+_MIB_PER_GIB = 1024
+
+SHARE_UNITS = 100
+"""A share is counted in hundredths of a card, which KAI and HAMi both grant."""
+
 _CARDS = re.compile(r"([1-9]\d?)x")
+_SHARE = re.compile(rf"([1-9]\d?)/{SHARE_UNITS}")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Shape:
-    """Whole GPUs or a MIG profile of one kind of board.
+    """Whole GPUs, a MIG profile, or a share of a card of one kind of board.
+
+    How a share is made real, and what it keeps, is up to the workload's mechanism.
 
     `InputError` for several MIG instances: no peer-to-peer traffic leaves one, so that no engine spans two.
 
     Attributes:
         board: Id of the board it is cut from.
-        profile: MIG profile as the device names it, or `"whole"`.
+        profile: MIG profile as the device names it, `"whole"`, or hundredths of a card, as `"55/100"`.
         cards: Whole cards of one NVLink domain over which the model is spread (tensor parallelism).
     """
 
@@ -32,13 +41,19 @@ class Shape:
 
     def __post_init__(self) -> None:
         if self.cards != 1 and not (self.is_whole and self.cards > 1):
-            problem = "one replica cannot span several MIG instances, nor less than one card"
-            raise InputError(problem, where=f"shape {self}", fix="use one instance or whole cards")
+            problem = "one replica cannot span several MIG instances or shares, nor less than one card"
+            raise InputError(problem, where=f"shape {self}", fix="use one of them or whole cards")
 
     @property
     def is_whole(self) -> bool:
         """Whether it is made of uncut cards."""
         return self.profile == WHOLE
+
+    @property
+    def hundredths(self) -> int:
+        """Hundredths of a card that a share takes; 0 for whole cards and instances."""
+        match = _SHARE.fullmatch(self.profile)
+        return int(match[1]) if match else 0
 
     @property
     def name(self) -> str:
@@ -49,13 +64,24 @@ class Shape:
         return f"{self.board}:{self.name}"
 
 
+def share_of(board: Board, hundredths: int) -> Shape:
+    """Return the share of so many hundredths of a card; `InputError` outside 1..99."""
+    shape = Shape(board.id, f"{hundredths}/{SHARE_UNITS}")
+    if not shape.hundredths:
+        fix = "take 1 to 99; 100 is the whole card"
+        raise InputError(f"no share of {hundredths} hundredths", where=f"board {board.id}", fix=fix)
+    return shape
+
+
 def shape_named(board: Board, name: str) -> Shape:
-    """Return the shape that a person calls `name`: `whole`, `1x`, `2x`, ... or a profile of the board.
+    """Return the shape that a person calls `name`: `whole`, `1x`, `2x`, `55/100`, or a profile of the board.
 
     `InputError` naming the profiles if it is none of these.
     """
     if match := _CARDS.fullmatch(name):
         return Shape(board.id, cards=int(match[1]))
+    if match := _SHARE.fullmatch(name):
+        return share_of(board, int(match[1]))
     return Shape(board.id) if name == WHOLE else Shape(board.id, board.profile(name).name)
 
 
@@ -84,8 +110,14 @@ def slice_of(board: Board, shape: Shape) -> Slice:
     """Return the hardware behind `shape` on `board`; `InputError` if the board has no such profile.
 
     Bandwidth follows memory slices, compute follows multiprocessors (not the "g" of the name):
-    MIG user guide, and fits of public vLLM-on-MIG measurements (NEWSLabNTU/Delta-HPC).
+    MIG user guide, and fits of public vLLM-on-MIG measurements (NEWSLabNTU/Delta-HPC). A share has its part
+    of everything, of memory without what the driver keeps: what it may count on while the card's other
+    shares are busy too. How unevenly time is dealt is the mechanism's contention, not the shape's.
     """
+    if shape.hundredths:
+        part = shape.hundredths / SHARE_UNITS
+        memory_gib = usable_mib(round(board.memory_gib * _MIB_PER_GIB)) * part / _MIB_PER_GIB
+        return Slice(shape, round(board.sm * part), part, part, memory_gib, part)
     if shape.is_whole:
         n = shape.cards
         return Slice(shape, n * board.sm, n, n, n * board.memory_gib, n)

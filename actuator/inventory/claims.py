@@ -10,7 +10,7 @@ from actuator.inventory.findings import Finding, error, warning
 from actuator.manifest import Json, key_of, seconds_of
 from actuator.objects.slices import Inventory
 from actuator.objects.standings import allocated_ids
-from fleet.devices import Device, DeviceId
+from fleet.devices import Device
 
 _STUCK_AFTER_S = 600.0
 
@@ -150,14 +150,3 @@ def _results(claim: Json) -> list[Json]:
 
 def _selects(selector: Json, result: Json) -> bool:
     return all(result.get(name) == wanted for name, wanted in selector.items())
-
-
-def holders(claims: Iterable[Json]) -> dict[DeviceId, str]:
-    """Return who holds each device: the claim's first user, else the claim itself."""
-    found: dict[DeviceId, str] = {}
-    for claim in claims:
-        key = key_of(claim)
-        users: list[Json] = (claim.get("status") or {}).get("reservedFor") or []
-        who = f"{key.namespace}/{users[0]['name']}" if users else str(key)
-        found |= dict.fromkeys(allocated_ids(claim), who)
-    return found

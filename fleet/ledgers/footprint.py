@@ -1,10 +1,18 @@
-"""How much of a card a tenant really takes, where nothing keeps it to what was declared."""
+"""How much of a card can be used, and how much a tenant takes where nothing keeps it to what was declared."""
 
 from __future__ import annotations
 
 import math
 
 _MARGIN_PCT, _STEP = 105, 5
+
+_RESERVE_PCT, _RESERVE_MIN_MIB = 3, 256
+"""What the driver keeps of a card and no ledger subtracts (KAI-Scheduler issue 2212: 450 of 15360 MiB)."""
+
+
+def usable_mib(total_mib: int) -> int:
+    """Return the MiB of a card that its tenants can really use: without what the driver keeps."""
+    return total_mib - max(-(-total_mib * _RESERVE_PCT // 100), _RESERVE_MIN_MIB)
 
 
 def effective_hundredths(declared: int, observed_mib: int, total_mib: int) -> int:

@@ -15,14 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fleet.errors import InputError
+from fleet.ledgers.footprint import usable_mib
 
 _MIB = 1 << 20
 _STEP_MIB = 100
 _GRID = 100
 _MIG_RESOURCE = re.compile(r"nvidia\.com/mig-(\d+)g\.(\d+)gb")
-
-_RESERVE_SHARE, _RESERVE_MIN_MIB = 0.03, 256
-"""What the driver keeps of a card and KAI does not subtract (KAI-Scheduler issue 2212: 450 of 15360 MiB)."""
 
 
 def card_mib(label: int) -> int:
@@ -32,11 +30,6 @@ def card_mib(label: int) -> int:
     """
     mib = label // _MIB if label >= _MIB else label
     return mib - mib % _STEP_MIB
-
-
-def usable_mib(label_mib: int) -> int:
-    """Return the MiB of a card that its tenants can really use: without what the driver keeps."""
-    return label_mib - max(math.ceil(_RESERVE_SHARE * label_mib), _RESERVE_MIN_MIB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +63,10 @@ class Share:
     def mib_of(self, card: int) -> int:
         """Return the MiB that it holds of each card of `card` MiB (as of `card_mib`)."""
         return self.memory_mib or int(self.portion * card)
+
+    def limit_mib(self, label: int) -> int:
+        """Return the MiB that HAMi's library keeps it to in KAI's mode HamiCore, of the uncut label."""
+        return int(self.portion_of(card_mib(label)) * label)
 
     def portion_of(self, card: int) -> float:
         """Return its portion of each card once bound: memory up to full hundredths, a portion as asked."""

@@ -18,7 +18,6 @@ from fleet.ledgers.kai import (
     card_mib,
     cards_needed,
     hundredths_for,
-    usable_mib,
 )
 from fleet.ledgers.queues import SLACK_GPUS, Queue, queues_of
 
@@ -86,10 +85,6 @@ def test_a_label_of_one_tib_and_more_is_in_bytes():
     assert (1_048_500, 0) == (card_mib((1 << 20) - 1), card_mib(1 << 20))
 
 
-def test_what_the_driver_keeps_is_3_percent_but_at_least_256_mib():
-    assert (14899, 8000 - 256) == (usable_mib(15360), usable_mib(8000))
-
-
 def test_a_portion_is_cut_to_whole_mib_and_memory_is_taken_as_asked():
     assert (27139, 2000) == (Share(0.333).mib_of(H100), Share(memory_mib=2000).mib_of(H100))
 
@@ -112,6 +107,10 @@ def test_five_hundredths_are_asked_one_more_than_they_count(hundredths, label):
 @pytest.mark.parametrize(("portion", "bound"), [(0.125, 0.13), (0.0625, 0.06), (0.375, 0.38), (0.005, 0.01)])
 def test_a_bound_share_counts_to_the_nearest_hundredth_with_halves_up(portion, bound):
     assert bound == bound_gpus(Share(portion), H100)
+
+
+def test_in_mode_hamicore_the_limit_is_the_portion_of_the_label_as_it_stands():
+    assert (4147, 40779) == (Share(memory_mib=4096).limit_mib(15360), Share(0.5).limit_mib(81559))
 
 
 def test_shares_of_several_cards_count_once_for_each():

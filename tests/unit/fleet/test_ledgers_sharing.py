@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.ledgers.footprint import effective_hundredths, is_overused
+from fleet.ledgers.footprint import effective_hundredths, is_overused, usable_mib
 from fleet.ledgers.tenancy import Tenancy, clash
 from fleet.ledgers.time_slicing import SlicedNode
 
@@ -40,6 +40,11 @@ def test_a_tenant_is_planned_with_what_it_takes_and_5_percent_up_to_full_0_05(
     declared, observed, total, planned
 ):
     assert planned == effective_hundredths(declared, observed, total)
+
+
+def test_what_the_driver_keeps_is_3_percent_but_at_least_256_mib():
+    assert (14899, 8000 - 256) == (usable_mib(15360), usable_mib(8000))
+    assert (8534 - 257, 8533 - 256) == (usable_mib(8534), usable_mib(8533))
 
 
 @pytest.mark.parametrize(("observed", "over"), [(40_779, False), (40_780, True), (0, False)])
