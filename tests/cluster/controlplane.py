@@ -6,16 +6,14 @@ registers them.
 """
 
 import json
-import secrets
-import socket
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.cluster.part import NotStartedError, Part
 from tests.controlplane.build import folder, missing
+from tests.ports import free_port
 
-PORTS = range(20_000, 32_768)  # Linux: net.ipv4.ip_local_port_range begins at 32768
 STAGES = Path(__file__).with_name("kwok.yaml")
 
 ADMIN, SCHEDULER = "admin", "scheduler"
@@ -105,20 +103,8 @@ def control_plane(minor, directory):
         yield plane
 
 
-def _free_port():
-    """Return a port that nothing listens on, outside the range from which the kernel takes those of clients.
-
-    The kernel would give the same port to a client in the seconds until its server is up.
-    """
-    while True:
-        port = secrets.choice(PORTS)
-        with socket.socket() as held, suppress(OSError):
-            held.bind(("127.0.0.1", port))
-            return port
-
-
 def _start_etcd(plane):
-    client, peer = (f"http://127.0.0.1:{_free_port()}" for _ in range(2))
+    client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
     plane.start(
         "etcd",
         f"--data-dir={plane.logs / 'etcd'}",
@@ -135,7 +121,7 @@ def _start_etcd(plane):
 
 
 def _start_api_server(plane, etcd):
-    port = _free_port()
+    port = free_port()
     plane.url = f"https://127.0.0.1:{port}"
     tokens, certificates = plane.logs / "tokens.csv", plane.logs / "certificates"
     tokens.write_text(TOKENS)
@@ -167,7 +153,7 @@ def _start_clients(plane):
         ("kube-controller-manager", ADMIN, [controllers]),
         ("kube-scheduler", SCHEDULER, []),
     ):
-        port = _free_port()
+        port = free_port()
         plane.start(
             name,
             f"--kubeconfig={plane.kubeconfig_of(user, user)}",
@@ -182,7 +168,7 @@ def _start_clients(plane):
             *more,
             health=f"https://127.0.0.1:{port}/healthz",
         )
-    port = _free_port()
+    port = free_port()
     plane.start(
         "kwok",
         f"--kubeconfig={plane.kubeconfig}",

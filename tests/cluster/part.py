@@ -55,7 +55,7 @@ class Part:
     def wait(self):
         """Return when it is ready; an answer by anyone else on its port does not count."""
         deadline_s = time.monotonic() + READY_WITHIN_S
-        while not _is_ok(self._health):
+        while not (_is_ok(self._health) and self._process.poll() is None):
             if self._process.poll() is not None or time.monotonic() > deadline_s:
                 tail = "\n".join(self._log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
                 raise NotStartedError(f"nothing is ready at {self._health}; {self._log} ends with\n{tail}")

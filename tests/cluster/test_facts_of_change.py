@@ -210,3 +210,11 @@ class TestQuota:
         lab.pod("q", template="t")
         until(lambda: any("exceeded quota" in event["message"] for event in lab.list(EVENT)))
         assert 1 == len(lab.list(CLAIM))
+
+    def test_extended_resources_are_counted_by_name_and_the_pod_itself_is_refused(self, lab):
+        limit = "requests.nvidia.com/gpu"
+        lab.create(QUOTA, "gpus", spec={"hard": {limit: "1"}})
+        until(lambda: limit in lab.get(QUOTA, "gpus").get("status", {}).get("hard", {}))
+        resources = {"limits": {"nvidia.com/gpu": "2"}}
+        with pytest.raises(RefusedError, match="exceeded quota"):
+            lab.pod("p", containers=[{"name": "engine", "image": "engine", "resources": resources}])

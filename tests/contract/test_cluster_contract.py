@@ -108,6 +108,11 @@ def deployment(name, replicas):
     return template, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 
+def covered(device):
+    """Return the memory slices of a device, which are neighbours."""
+    return range(min(device.memory_slices), max(device.memory_slices) + 1)
+
+
 def standing(cluster, key=WEB):
     return cluster.view([key]).standing(key)
 
@@ -126,19 +131,15 @@ class TestView:
         fleet = cluster.view([WEB])
         assert [H100_80GB, H100_80GB] == [gpu.board for gpu in fleet.gpus]
         assert [52] == [len(pool.devices) for pool in fleet.pools]
-        assert ["gpu-0"] == [device.name for device in fleet.allocated]
+        assert [("gpu", None)] == [(device.kind, device.profile) for device in fleet.allocated]
 
     def test_it_shows_how_a_workload_stands(self, cluster):
         seen = standing(cluster)
         (variant,) = seen.variants
         (replica,) = variant.replicas
         assert ("web", WHOLE, 1, True) == (variant.name, variant.shape, variant.wanted, variant.is_base)
-        assert (WHOLE, "gpu-0", True, False) == (
-            replica.shape,
-            replica.device.name,
-            replica.is_ready,
-            replica.is_leaving,
-        )
+        assert (WHOLE, True, False) == (replica.shape, replica.is_ready, replica.is_leaving)
+        assert (replica.device,) == cluster.view([WEB]).allocated
         assert Configuration({WHOLE: 1}) == seen.ready
 
     def test_a_workload_that_is_not_there_has_no_standing(self, cluster):
@@ -203,8 +204,11 @@ class TestVariants:
         world.settle()
         seen = standing(world.cluster)
         assert Configuration({WHOLE: 1, HALF: 2}) == seen.ready
-        assert ["gpu-1-mig-3g40gb-9-0", "gpu-1-mig-3g40gb-9-4"] == sorted(
-            replica.device.name for replica in seen.variants[1].replicas
+        base, half = seen.variants
+        (card,) = {replica.device.gpu for replica in half.replicas}
+        assert card != base.replicas[0].device.gpu
+        assert [range(4), range(4, 8)] == sorted(
+            (covered(replica.device) for replica in half.replicas), key=lambda slices: slices.start
         )
 
     def test_one_shape_of_two_workloads_is_two_variants(self, world, halves):

@@ -3,25 +3,23 @@
 Nothing here outlives the process that started it (`tests.leash`).
 """
 
-import secrets
 import shutil
-import socket
 import ssl
 import subprocess
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 from tests.leash import leashed
+from tests.ports import free_port
 
-READY_WITHIN_S = 60
+READY_WITHIN_S = 120
 POLL_S = 0.02
 PROGRAMS = ("prometheus", "promtool")
-PORTS = range(20_000, 32_768)  # Linux: net.ipv4.ip_local_port_range begins at 32768
 
 
 class NotStartedError(Exception):
@@ -101,15 +99,6 @@ def series_text(name, labels):
         for label, value in labels.items()
     }
     return name + "{" + ",".join(f'{label}="{value}"' for label, value in escaped.items()) + "}"
-
-
-def free_port():
-    """Return a port that nobody listens on, and that the kernel will give no client meanwhile."""
-    while True:
-        port = secrets.choice(PORTS)
-        with socket.socket() as held, suppress(OSError):
-            held.bind(("127.0.0.1", port))
-            return port
 
 
 def _wait(url, process, log):

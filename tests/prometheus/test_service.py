@@ -19,8 +19,9 @@ from predictor.sources.promql import selector
 from predictor.sources.query import QueryApi
 from tests.builders.scrapes import Scraped
 from tests.leash import leashed
+from tests.ports import free_port
 from tests.prometheus.conftest import past
-from tests.prometheus.server import POLL_S, back_fill, free_port, prometheus, serving
+from tests.prometheus.server import POLL_S, back_fill, prometheus, serving
 
 FORESLICE = Path(sys.executable).with_name("foreslice")
 CLOCK = WallClock()
