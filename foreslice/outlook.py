@@ -15,10 +15,12 @@ import numpy as np
 from actuator.guards import STALE_METRICS_S
 from allocator.offers import Offers, offers_for
 from capacity.estimate import CapacityModel
+from capacity.fit import Fit
 from fleet.boards import Board
 from fleet.demand import Mix, PeakForecast
 from fleet.errors import RefusedError
 from fleet.workload import Workload, WorkloadKey
+from foreslice.fitting import Fitting, Pods
 from predictor.demand import HISTORY_SIGNALS, USUAL_BUCKETS, demand_history
 from predictor.foreseen import LOOK_BACK, is_fall_foreseen
 from predictor.ports import (
@@ -113,11 +115,14 @@ class Observatory:
         self._tails: dict[WorkloadKey, SignalBuckets] = {}
         self._days: dict[WorkloadKey, DemandHistory] = {}
         self._works: dict[WorkloadKey, Floats] = {}
-        self._offers: dict[WorkloadKey, tuple[tuple[Mix, Mix], Offers]] = {}
+        self._fitting = Fitting(workloads, metrics, capacity)
+        self._offers: dict[WorkloadKey, tuple[tuple[Mix, Mix], Fit | None, Offers]] = {}
         self._end_s: int | None = None
 
-    def refresh(self, now_s: float) -> Mapping[WorkloadKey, Outlook]:
+    def refresh(self, now_s: float, ready: Mapping[WorkloadKey, Pods]) -> Mapping[WorkloadKey, Outlook]:
         """Read the buckets closed since the last call and return every workload's outlook.
+
+        What the ready pods showed in the last minute is learnt of their engines, too.
 
         Raises `UnavailableError` when the metrics source does not answer; nothing is lost, the next
         call reads what this one could not. Time may go back (a clock, a file): no bucket is learnt twice.
@@ -130,6 +135,8 @@ class Observatory:
             if workload.key in read:
                 self._learn(workload, self._demand(read[workload.key]))
         self._end_s = end_s
+        if read:
+            self._fitting.update(ready, now_s)
         return {workload.key: self._outlook(workload) for workload in self._workloads}
 
     def blind(self) -> Mapping[WorkloadKey, Outlook]:
@@ -198,12 +205,16 @@ class Observatory:
         )
 
     def _offers_at(self, workload: Workload, mixes: tuple[Mix, Mix]) -> Offers:
-        """Return what shapes carry at these mixes; reckoned anew only once a mix has really moved."""
-        held = self._offers.get(workload.key)
-        if held is None or any(_moved(was, now) for was, now in zip(held[0], mixes, strict=True)):
-            held = mixes, offers_for(workload, self._boards, self._capacity, mixes)
+        """Return what shapes carry at these mixes; reckoned anew once a mix or a law has really moved."""
+        held, fitted = self._offers.get(workload.key), self._capacity.fitted(workload.key)
+        if (
+            held is None
+            or held[1] is not fitted
+            or any(_moved(was, now) for was, now in zip(held[0], mixes, strict=True))
+        ):
+            held = mixes, fitted, offers_for(workload, self._boards, self._capacity, mixes)
             self._offers[workload.key] = held
-        return held[1]
+        return held[2]
 
 
 def _mixes(day: DemandHistory, work: Floats) -> tuple[Mix, Mix]:

@@ -21,6 +21,7 @@ from allocator.need import Evidence, Need, Timing, need_of, reactive_rate_per_s
 from fleet.cluster import Fleet
 from fleet.demand import NowReading
 from fleet.errors import UnavailableError
+from fleet.shape import Shape
 from fleet.workload import Workload, WorkloadKey
 from foreslice.clock import Clock
 from foreslice.outlook import Observatory, Outlook
@@ -108,7 +109,7 @@ class Loop:
     def forecast(self) -> None:
         """Read the buckets that closed and forecast anew; on trouble the last forecasts stay and age."""
         try:
-            self._outlooks = self._observatory.refresh(self._clock.now_s())
+            self._outlooks = self._observatory.refresh(self._clock.now_s(), _shapes(self._view([])))
             self.forecast_trouble = ""
         except UnavailableError as error:
             self.forecast_trouble = f"forecasts are not renewed: {error}"
@@ -222,8 +223,9 @@ class Loop:
             conditions.append(f"demand now is not read: {error}")
             return {}
         self._metrics_read_at_s = at_s
+        ready = _shapes(fleet)
         return {
-            key: now_reading(samples[key], _ready_pods(fleet, key), outlooks[key].mix)
+            key: now_reading(samples[key], frozenset(ready.get(key, {})), outlooks[key].mix)
             for key in keys
             if key in samples
         }
@@ -271,8 +273,13 @@ class Loop:
         yield from planned
 
 
-def _ready_pods(fleet: Fleet | None, key: WorkloadKey) -> frozenset[str]:
-    standing = fleet.standing(key) if fleet is not None else None
-    if standing is None:
-        return frozenset()
-    return frozenset(r.pod for v in standing.variants for r in v.replicas if r.is_ready and not r.is_leaving)
+def _shapes(fleet: Fleet | None) -> dict[WorkloadKey, dict[str, Shape]]:
+    """Return what every ready pod runs on, by workload."""
+    if fleet is None:
+        return {}
+    return {
+        standing.key: {
+            r.pod: r.shape for v in standing.variants for r in v.replicas if r.is_ready and not r.is_leaving
+        }
+        for standing in fleet.standings
+    }

@@ -66,7 +66,7 @@ class Scene:
         )
 
     def at(self, minute, seconds=0.0):
-        return self.observatory.refresh(START_S + 60 * minute + seconds)[KEY]
+        return self.observatory.refresh(START_S + 60 * minute + seconds, {})[KEY]
 
 
 def quiet_peak(outlook, quiet_s=600, age_s=0.0):
