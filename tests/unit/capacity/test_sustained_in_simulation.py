@@ -1,87 +1,20 @@
 """A replica that is offered what it is said to sustain keeps its SLO, iteration by iteration."""
 
 import random
-from collections import deque
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
 from capacity.catalogue import MODELS
-from capacity.law import TOKEN_BUDGET
 from capacity.prior import kv_tokens, prior
-from capacity.replica import MAX_BATCH
 from capacity.sustained import Binding, sustained_per_s
 from fleet.boards import BOARDS
 from fleet.demand import Mix
 from fleet.shape import Shape
 from fleet.workload import LatencyTarget, Slo
+from tests.builders.iterations import arrivals, serve
 
 QUANTILE = 0.95
-
-
-@dataclass
-class Request:
-    """One request on its way through an engine; times in ms."""
-
-    arrived: float
-    prompt: int
-    output: int
-    prefilled: int = 0
-    emitted: list = field(default_factory=list)
-
-    @property
-    def room(self):
-        return self.prompt + self.output / 2
-
-    @property
-    def ttft(self):
-        return self.emitted[0] - self.arrived
-
-    @property
-    def itl(self):
-        return (self.emitted[-1] - self.emitted[0]) / (len(self.emitted) - 1)
-
-
-def arrivals(mix, rate, duration_ms, chance):
-    """Requests at random times with lengths that spread as widely as an exponential's."""
-    now, queue = 0.0, deque()
-    while now < duration_ms:
-        now += 1000 * chance.expovariate(rate)
-        prompt, output = (
-            1 + int(chance.expovariate(1 / mean)) for mean in (mix.prompt_tokens, mix.output_tokens)
-        )
-        queue.append(Request(now, prompt, output))
-    return queue
-
-
-def serve(law, room, coming):
-    """Serve all requests by continuous batching with chunked prefill, decodes first; return them finished."""
-    now, running, finished = 0.0, [], []
-    while coming or running:
-        while coming and coming[0].arrived <= now and len(running) < MAX_BATCH:
-            if sum(request.room for request in running) + coming[0].room > room:
-                break
-            running.append(coming.popleft())
-        if not running:
-            now = coming[0].arrived
-            continue
-        decoding = [request for request in running if request.prefilled == request.prompt]
-        tokens, context = len(decoding), sum(request.prompt + len(request.emitted) for request in decoding)
-        emitting = decoding
-        for request in running:
-            part = min(request.prompt - request.prefilled, TOKEN_BUDGET - tokens)
-            if part > 0:
-                request.prefilled += part
-                tokens, context = tokens + part, context + request.prefilled
-                if request.prefilled == request.prompt:
-                    emitting = [*emitting, request]
-        now += law.iteration_ms(tokens, context)
-        for request in emitting:
-            request.emitted.append(now)
-        finished += [request for request in emitting if len(request.emitted) == request.output]
-        running = [request for request in running if len(request.emitted) < request.output]
-    return finished
 
 
 @pytest.mark.parametrize(
@@ -102,10 +35,10 @@ def test_what_is_sustained_keeps_the_slo(shape, model, mix, ttft_s, itl_s, bindi
     slo = Slo(LatencyTarget(QUANTILE, ttft_s), LatencyTarget(QUANTILE, itl_s))
 
     answer = sustained_per_s(law, room, mix, slo)
-    served = serve(law, room, arrivals(mix, answer.requests_per_s, 1_000_000, random.Random(1)))
+    served = serve(law, room, arrivals(mix, answer.requests_per_s, 250_000, random.Random(1)))
 
     assert binding is answer.binding
-    settled = [request for request in served if request.arrived > 100_000]
+    settled = [request for request in served if request.arrived > 50_000]
     assert np.mean([request.ttft <= 1000 * ttft_s for request in settled]) >= QUANTILE - 0.05
     long_enough = [request.itl for request in settled if request.output > 8]
     assert np.mean(np.array(long_enough) <= 1000 * itl_s) >= QUANTILE - 0.05
