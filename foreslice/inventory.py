@@ -30,7 +30,7 @@ _Loader.yaml_implicit_resolvers = {
 
 def show_inventory(objects: Sequence[Path], logs: Sequence[Path], at: str, *, as_json: bool) -> None:
     """Print what the files show; `InputError` naming the file that cannot be used."""
-    documents = [document for path in objects for document in _documents(path)]
+    documents = [document for path in objects for document in _objects(path)]
     try:
         now_s = seconds_of(at) if at else None
     except ValueError as wrong:
@@ -55,6 +55,15 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as wrong:
         raise InputError(f"cannot be read ({wrong})", where=str(path), fix="give a text file") from wrong
+
+
+def _objects(path: Path) -> list[object]:
+    documents = list(_documents(path))
+    try:
+        dump_of(documents)
+    except InputError as wrong:
+        raise InputError(wrong.what, where=str(path), fix=wrong.fix) from wrong
+    return documents
 
 
 def _documents(path: Path) -> Iterator[object]:

@@ -47,18 +47,22 @@ class Dump:
 def dump_of(documents: Iterable[object], logs: str = "", now_s: float | None = None) -> Dump:
     """Return documents as a dump: objects, lists of them, and configurations of the MIG manager.
 
-    `InputError` for a document that is none of these.
+    An object that is there twice counts once, as it is given last. `InputError` for a document that is
+    none of these.
     """
-    by_kind: defaultdict[str, list[Json]] = defaultdict(list)
+    by_kind: defaultdict[str, dict[object, Json]] = defaultdict(dict)
     configs: dict[str, list[Json]] = {}
     for body in _objects(documents):
         if "mig-configs" in body:
             configs |= body["mig-configs"]
         else:
-            by_kind[body["kind"]].append(as_v1(body))
+            meta = body["metadata"]
+            # One without a name, as an observed slice before it was created, is only itself.
+            key = (meta.get("namespace"), meta["name"]) if "name" in meta else id(body)
+            by_kind[body["kind"]][key] = as_v1(body)
             if body["kind"] == "ConfigMap":
                 configs |= _configs_in(body)
-    return Dump(by_kind, configs, logs, now_s)
+    return Dump({kind: tuple(found.values()) for kind, found in by_kind.items()}, configs, logs, now_s)
 
 
 def understand(dump: Dump) -> Json:

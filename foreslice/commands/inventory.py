@@ -12,11 +12,15 @@ def inventory(
     objects: Annotated[
         list[Path],
         typer.Option(
-            help="Dumped objects, YAML or JSON; may be given again. Kinds: Node, Pod, ResourceSlice, "
+            help="Dumped objects, YAML or JSON; more may follow. Kinds: Node, Pod, ResourceSlice, "
             "ResourceClaim, ResourceClaimTemplate, DeviceTaintRule, Queue, BindRequest, ConfigMap.",
             show_default=False,
         ),
     ],
+    more: Annotated[
+        list[Path],
+        typer.Argument(help="More of them, as a pattern leaves them.", show_default=False),
+    ] = [],  # noqa: B006 -- typer makes a new list of it for every call
     logs: Annotated[
         list[Path], typer.Option(help="Logs of the device plug-in; may be given again.", show_default=False)
     ] = [],  # noqa: B006 -- typer makes a new list of it for every call
@@ -29,4 +33,4 @@ def inventory(
     """Show what is understood of dumped objects: cards, layouts, shares, tenants, and what is wrong."""
     from foreslice.inventory import show_inventory
 
-    show_inventory(objects, logs, at, as_json=output is Output.JSON)
+    show_inventory([*objects, *more], logs, at, as_json=output is Output.JSON)

@@ -57,8 +57,9 @@ def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, keep_default_na=False)
     except (OSError, ValueError) as error:  # not there, no text, no CSV
+        why = " ".join(str(error).split())
         raise InputError(
-            f"cannot be read ({error})", where=str(path), fix="give a CSV, plain or .gz"
+            f"cannot be read ({why})", where=str(path), fix="give a CSV, plain or .gz"
         ) from error
     missing = [name for name in columns if name not in table]
     if missing:

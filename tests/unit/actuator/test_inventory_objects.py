@@ -253,6 +253,18 @@ class TestDumps:
         assert [1, 1] == [len(dump_of([body]).of("Node")) for body in (whole, mixed)]
         assert 1 == len(dump_of([mixed]).of("Pod"))
 
+    def test_an_object_that_is_given_twice_counts_once_as_it_is_last(self):
+        found = dump_of([pod("a"), pod("b"), pod("a", phase="Failed")]).of("Pod")
+
+        assert [("a", "Failed"), ("b", "Running")] == [
+            (body["metadata"]["name"], body["status"]["phase"]) for body in found
+        ]
+
+    def test_objects_without_a_name_are_each_their_own(self):
+        assert 2 == len(
+            dump_of([{"kind": "Node", "metadata": {}}, {"kind": "Node", "metadata": {}}]).of("Node")
+        )
+
     def test_a_node_without_gpu_is_left_out(self):
         assert [] == understand(dump_of([{"kind": "Node", "metadata": {"name": "n"}}]))["nodes"]
 

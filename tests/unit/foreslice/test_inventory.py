@@ -83,6 +83,12 @@ def test_a_time_without_quotes_is_text_as_kubernetes_has_it(tmp_path):
     assert ["/c"] == json.loads(result.stdout)["devices"]["stuck"]
 
 
+def test_files_may_follow_one_option_as_a_pattern_leaves_them():
+    result = call("N01/node.yaml", more=[case("N01/mig-config.yaml"), "--output", "json"])
+
+    assert "as-planned" == json.loads(result.stdout)["nodes"][0]["layout_state"]
+
+
 def test_json_files_are_read_as_json(tmp_path):
     path = tmp_path / "pods.json"
     path.write_text(json.dumps({"kind": "List", "items": []}))
@@ -96,7 +102,7 @@ def test_json_files_are_read_as_json(tmp_path):
         ("a.yaml", b"{", "a.yaml: is no YAML or JSON"),
         ("a.json", b"{", "a.json: is no YAML or JSON"),
         ("a.yaml", b"\xff\xfe", "a.yaml: cannot be read"),
-        ("a.yaml", b"just text", "holds something that is no Kubernetes object"),
+        ("a.yaml", b"just text", "a.yaml: holds something that is no Kubernetes object"),
         (
             "a.yaml",
             b"kind: ResourceSlice\nmetadata: {name: s}\n",
