@@ -91,6 +91,16 @@ def _tables(shown: Json) -> Group:
     tenants = _table("tenant", "mechanism", "holds", "cards")
     for tenant in shown["tenants"]:
         tenants.add_row(tenant["pod"], tenant["mechanism"], tenant["holds"], " ".join(tenant["gpus"]) or "-")
+    shares = _table("shared card", "mechanism", "counts", "used", "of", "tenants")
+    for use in shown["shares"]:
+        shares.add_row(
+            use["card"],
+            use["mechanism"],
+            use["unit"],
+            str(use["used"]),
+            str(use["total"]),
+            str(use["tenants"]),
+        )
     queues = _table("queue", "allocated", "guaranteed left", "possible left", "reclaimable")
     for name, queue in shown["queues"].items():
         left = (queue[key] for key in ("allocated", "guaranteed_left", "possible_left", "reclaimable"))
@@ -106,7 +116,7 @@ def _tables(shown: Json) -> Group:
     lines = (
         [f"DRA devices: {counts}; free: {', '.join(devices['free']) or 'none'}"] if shown["boards"] else []
     )
-    tables = (table for table in (nodes, tenants, queues, findings) if table.row_count)
+    tables = (table for table in (nodes, tenants, shares, queues, findings) if table.row_count)
     return Group(*tables, *lines, f"{len(shown['findings'])} findings")
 
 

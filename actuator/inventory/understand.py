@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 
 import yaml
 
-from actuator.inventory import claims, hami, kai, tenants
+from actuator.inventory import claims, hami, kai, shares, tenants
 from actuator.inventory.facts import card_facts
 from actuator.inventory.findings import Finding, Severity, error, info
 from actuator.inventory.logs import unhealthy_cards
@@ -75,6 +75,12 @@ def understand(dump: Dump) -> Json:
     config_maps = {(key_of(body).namespace, key_of(body).name): body for body in dump.of("ConfigMap")}
     groups = kai.groups_of(pods)
     findings += kai.group_findings(groups, pods, _binding(dump.of("BindRequest")))
+    uses = [
+        *shares.hami_use(dump.of("Node"), pods),
+        *shares.kai_use(groups, pods, config_maps),
+        *shares.dra_use(slices, dump.of("ResourceClaim")),
+    ]
+    findings += shares.overcommitted(uses)
     sliced = frozenset(node.name for node in nodes if node.replicas > 1)
     holding = tenants.tenants_of(pods, dump.of("ResourceClaim"), inventory.devices(), config_maps, sliced)
     unhealthy = unhealthy_cards(dump.logs)
@@ -89,7 +95,8 @@ def understand(dump: Dump) -> Json:
         "boards": {gpu.uuid: gpu.board.id for gpu in inventory.gpus},
         "unhealthy": unhealthy,
         "devices": asdict(devices),
-        "shared": [asdict(group) for group in groups],
+        "groups": [asdict(group) for group in groups],
+        "shares": [asdict(use) for use in uses],
         "queues": {name: _queue(queues, name) for name in queues.by_name if name not in lost},
         "tenants": [asdict(tenant) for tenant in holding],
         "findings": [asdict(f) for f in sorted(findings, key=lambda f: _SEVEREST_FIRST.index(f.severity))],

@@ -51,7 +51,7 @@ def test_a_share_as_the_scheduler_bound_it_is_one_tenant_of_one_card():
     assert [("t/frac-a", "n1", "kai", "0.5 of 1 card(s)", ("GPU-n1-0",))] == [
         tuple(tenant.values()) for tenant in shown["tenants"]
     ]
-    [group] = shown["shared"]
+    [group] = shown["groups"]
     assert (("GPU-n1-0",), ("t/frac-a",), "n1") == (group["devices"], group["tenants"], group["node"])
     assert [] == shown["findings"]
 
@@ -60,7 +60,7 @@ def test_a_share_of_two_cards_is_in_two_groups():
     shown = understand(dump_of(observed("multi-device-fraction.yaml")))
 
     assert [("0.5 of 2 card(s)", 2)] == [(t["holds"], len(t["gpus"])) for t in shown["tenants"]]
-    assert [("t/multi-a",)] * 2 == [group["tenants"] for group in shown["shared"]]
+    assert [("t/multi-a",)] * 2 == [group["tenants"] for group in shown["groups"]]
     assert [] == shown["findings"]
 
 

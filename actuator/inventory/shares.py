@@ -1,0 +1,162 @@
+"""How full each shared card is, by the ledger of the mechanism that shares it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from actuator.inventory import hami, kai
+from actuator.inventory.findings import Finding, error
+from actuator.manifest import Json, key_of
+from actuator.mechanisms.dra import DRIVER
+from actuator.objects.slices import amount
+from fleet.ledgers.consumable import Capacity, Policy, SharedDevice
+from fleet.shape import SHARE_UNITS
+
+_OVER = ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True)
+class CardUse:
+    """One amount of one shared card.
+
+    Attributes:
+        mechanism: Which shares it, a key of the mechanism table.
+        node: Node.
+        card: UUID, or GPU group or device where no UUID is known.
+        unit: What is counted: MiB, hundredths, or the name of a capacity.
+        total: How much there is.
+        used: How much tenants hold.
+        tenants: Pods or claims on it.
+    """
+
+    mechanism: str
+    node: str
+    card: str
+    unit: str
+    total: int
+    used: int
+    tenants: int
+
+
+def hami_use(nodes: Iterable[Json], pods: Sequence[Json]) -> Iterator[CardUse]:
+    """Yield the cards that nodes register with HAMi, with what its pods hold of them."""
+    held: defaultdict[str, list[int]] = defaultdict(list)
+    for pod in pods:
+        if (pod.get("status") or {}).get("phase") not in _OVER:
+            for uuid, mib in _held_by(pod).items():
+                held[uuid].append(mib)
+    for node in nodes:
+        for card in hami.registered(node) or ():
+            amounts = held[card.uuid]
+            yield CardUse(
+                "hami", node["metadata"]["name"], card.uuid, "MiB", card.total_mib, sum(amounts), len(amounts)
+            )
+
+
+def _held_by(pod: Json) -> dict[str, int]:
+    """Return the MiB of each card that a pod holds: its containers together, or an init container."""
+    text = str((pod["metadata"].get("annotations") or {}).get(hami.ALLOCATED, ""))
+    containers = hami.grants_of(text) or ()
+    before = sum(_asks_gpu(container) for container in (pod.get("spec") or {}).get("initContainers") or [])
+    found: dict[str, int] = {}
+    together: defaultdict[str, int] = defaultdict(int)
+    for position, grants in enumerate(containers):
+        for grant in grants:
+            if position < before:
+                found[grant.uuid] = max(found.get(grant.uuid, 0), grant.mib)
+            else:
+                together[grant.uuid] += grant.mib
+    return {uuid: max(found.get(uuid, 0), together[uuid]) for uuid in {**found, **together}}
+
+
+def _asks_gpu(container: Json) -> bool:
+    limits: Json = (container.get("resources") or {}).get("limits") or {}
+    return any(name.startswith("nvidia.com/") for name in limits)
+
+
+def kai_use(
+    groups: Iterable[kai.Group], pods: Iterable[Json], config_maps: Mapping[tuple[str, str], Json]
+) -> Iterator[CardUse]:
+    """Yield the cards that KAI shares, with what their tenants were given; hundredths of a card."""
+    portions: dict[str, float] = {}
+    for pod in pods:
+        was_given = kai.given(pod, config_maps)
+        share, _ = kai.share_asked(pod)
+        asked = share.portion if share is not None else 0.0
+        portions[str(key_of(pod))] = was_given[0] if was_given is not None else asked
+    for group in groups:
+        used = round(SHARE_UNITS * sum(portions[tenant] for tenant in group.tenants))
+        card = group.devices[0] if len(group.devices) == 1 else f"group {group.name}"
+        yield CardUse("kai", group.node, card, "hundredths", SHARE_UNITS, used, len(group.tenants))
+
+
+def dra_use(slices: Iterable[Json], claims: Sequence[Json]) -> Iterator[CardUse]:
+    """Yield the capacities of devices that several claims share, with what claims consume of them."""
+    taken = _consumed(claims)
+    for body in slices:
+        spec: Json = body["spec"]
+        for published in spec.get("devices") or []:
+            if spec["driver"] == DRIVER and published.get("allowMultipleAllocations"):
+                consumed = taken[spec["pool"]["name"], published["name"]]
+                device = shared_device(published)
+                for name, capacity in device.capacities.items():
+                    amounts = [held.get(name, 0) for held in consumed]
+                    yield CardUse(
+                        "dra-shares",
+                        spec.get("nodeName", ""),
+                        published["name"],
+                        name,
+                        capacity.value,
+                        sum(amounts),
+                        len(amounts),
+                    )
+
+
+def shared_device(published: Json) -> SharedDevice:
+    """Return a published device as its ledger, with nothing taken."""
+    capacities = {
+        name: Capacity(amount(str(held["value"])), _policy(held.get("requestPolicy")))
+        for name, held in sorted((published.get("capacity") or {}).items())
+    }
+    return SharedDevice(capacities, is_shared=bool(published.get("allowMultipleAllocations")))
+
+
+def _policy(body: Json | None) -> Policy | None:
+    if body is None:
+        return None
+    span: Json = body.get("validRange") or {}
+    bounds = {name: amount(str(span[name])) for name in ("min", "max", "step") if name in span}
+    return Policy(
+        default=amount(str(body["default"])) if "default" in body else None,
+        minimum=bounds.get("min"),
+        maximum=bounds.get("max"),
+        step=bounds.get("step"),
+        values=tuple(amount(str(value)) for value in body.get("validValues") or []),
+    )
+
+
+def _consumed(claims: Iterable[Json]) -> defaultdict[tuple[str, str], list[dict[str, int]]]:
+    found: defaultdict[tuple[str, str], list[dict[str, int]]] = defaultdict(list)
+    for claim in claims:
+        allocation: Json = (claim.get("status") or {}).get("allocation") or {}
+        for result in (allocation.get("devices") or {}).get("results") or []:
+            if "consumedCapacity" in result:
+                amounts = {name: amount(str(held)) for name, held in result["consumedCapacity"].items()}
+                found[result["pool"], result["device"]].append(amounts)
+    return found
+
+
+def overcommitted(uses: Iterable[CardUse]) -> list[Finding]:
+    """Return the cards of which tenants hold more than there is."""
+    return [
+        error(
+            "overcommitted",
+            f"card {use.card}",
+            f"{use.mechanism} has given out {use.used} of {use.total} {use.unit}",
+            "place nothing more there and move the newest tenant; see whether a running pod was changed",
+        )
+        for use in uses
+        if use.used > use.total
+    ]
