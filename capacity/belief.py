@@ -7,10 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from capacity.catalogue import ModelSpec
 from capacity.law import Floats, Law
-from capacity.prior import prior
-from fleet.boards import Board
 from fleet.shape import Shape
 
 PARAMETER_SIGMA = 0.15
@@ -53,11 +50,11 @@ def scaled(law: Law, log_factors: Floats) -> Law:
     return Law(law.alpha_ms * alpha, law.beta_ms_per_token * beta, law.gamma_ms_per_kv_token * gamma)
 
 
-def prior_belief(model: ModelSpec, board: Board, shape: Shape) -> Belief:
-    """Return what is held before any measurement; errors as for `prior`.
+def prior_belief(law: Law, shape: Shape) -> Belief:
+    """Return what is held before any measurement, where `law` is the prior on the shape.
 
     Parameters err apart from each other, the slice law errs in all of them together.
     """
     together = 0.0 if shape.is_whole else SLICE_SIGMA**2
     covariance = PARAMETER_SIGMA**2 * np.eye(PARAMETERS) + together
-    return Belief(prior(model, board, shape), covariance, Source.PRIOR)
+    return Belief(law, covariance, Source.PRIOR)

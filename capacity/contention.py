@@ -10,8 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from capacity.catalogue import ModelSpec
 from capacity.law import Law
+from capacity.prior import prior
+from fleet.boards import Board
 from fleet.errors import InputError
+from fleet.shape import SHARE_UNITS, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +37,13 @@ NONE = Contention(0.0, 0.0, "own multiprocessors, memory slices and cache: MIG u
 
 # Fitted to tokens/s of two Qwen3-4B on one A100 against one alone, 1 to 16 requests each (ai-dynamo/dynamo
 # docs, "Interpreting GPU Sharing Results": HAMi memory caps with the driver's time slices, and halves of the
-# multiprocessors by MPS). It is one pair of models on one card; more than one neighbour is extrapolated,
-# which an image model on an A100 supports (nebuly-ai/nos, demos/gpu-sharing-comparison: 1.1 to 1.2 a
-# neighbour in time slices, 0.43 under MPS, up to six neighbours).
+# multiprocessors by MPS). The time per token is fitted best by 0.95 and 0.86, but below 1.0 two halves would
+# together multiply faster than the card. It is one pair of models on one card; more than one neighbour is
+# extrapolated, which an image model on an A100 supports (nebuly-ai/nos, demos/gpu-sharing-comparison: 1.1 to
+# 1.2 a neighbour in time slices, 0.43 under MPS, up to six neighbours).
 _DYNAMO = "two Qwen3-4B on one A100, ai-dynamo/dynamo docs, Interpreting GPU Sharing Results"
-TIME_SLICES = Contention(1.52, 0.95, _DYNAMO)
-SHARED_SERVER = Contention(0.77, 0.86, _DYNAMO)
+TIME_SLICES = Contention(1.52, 1.0, _DYNAMO)
+SHARED_SERVER = Contention(0.70, 1.0, _DYNAMO)
 
 CONTENTION: Mapping[str, Contention] = MappingProxyType(
     {
@@ -63,6 +68,25 @@ def contention_of(mechanism: str) -> Contention:
         fix = f"use one of {', '.join(CONTENTION)}"
         raise InputError(f"no mechanism {mechanism}", where="contention table", fix=fix)
     return CONTENTION[mechanism]
+
+
+def expected_law(model: ModelSpec, board: Board, shape: Shape, mechanism: str) -> Law:
+    """Return the law of `model` on a shape that a mechanism makes real, before any measurement.
+
+    Beside a share the rest of the card is taken to be as busy, in shares of the same size. Errors as for
+    `prior`; `InputError` if there is no such mechanism, or it makes no shares.
+    """
+    if not shape.hundredths:
+        return prior(model, board, shape)
+    if contention_of(mechanism) is NONE:
+        sharing = ", ".join(name for name, contention in CONTENTION.items() if contention is not NONE)
+        raise InputError(
+            f"mechanism {mechanism} makes no shares of a card",
+            where=f"shape {shape}",
+            fix=f"use one of {sharing}",
+        )
+    alone = prior(model, board, Shape(board.id))
+    return contended(alone, mechanism, (SHARE_UNITS - shape.hundredths) / shape.hundredths)
 
 
 def contended(law: Law, mechanism: str, busy_neighbours: float) -> Law:

@@ -1,20 +1,22 @@
 """The work that one replica of a shape carries, and the work that recorded demand amounts to.
 
 Both are measured against the same yardstick, the reference shape of the workload: the whole card of the
-largest board that its model fits on. Rates are looked up at token mixes rounded *up* to two significant
-digits: few are solved, all others are found, and what is found is never more than what is sustained.
+largest board that its model fits on, or as few cards as hold it where no single one does. Rates are looked up
+at token mixes rounded *up* to two significant digits: few are solved, all others are found, and what is found
+is never more than what is sustained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from capacity.belief import Belief, Source, prior_belief, scaled
 from capacity.bounds import expected_and_low
-from capacity.catalogue import ModelSpec, model_spec
+from capacity.catalogue import MODELS, ModelSpec, model_spec
+from capacity.contention import expected_law
 from capacity.fit import Fit
 from capacity.hardware import speed_of
 from capacity.law import Floats, Law, stacked
@@ -26,6 +28,9 @@ from fleet.demand import Mix
 from fleet.errors import InputError
 from fleet.shape import Shape
 from fleet.workload import Slo, Workload, WorkloadKey
+
+_CARDS = (1, 2, 4, 8)
+"""Sizes of groups of cards over which engines spread a model."""
 
 _LEAST_COMPANY = 1.25
 """Smallest ratio of a target to the latency of a request alone on the reference shape (judgement).
@@ -58,6 +63,7 @@ class _Question:
     """What a rate depends on besides the mix; `fitted` names the workload whose laws were fitted."""
 
     model: str
+    mechanism: str
     slo: Slo
     shape: Shape
     fitted: WorkloadKey | None = None
@@ -98,13 +104,14 @@ class CapacityModel:
     a week of one workload, and five for each capacity; apart from that `work` sorts the minutes.
     """
 
-    def __init__(self, boards: Iterable[Board]) -> None:
-        """Take the kinds of board in the fleet; largest = most tensor throughput, then most memory.
+    def __init__(self, boards: Iterable[Board], models: Mapping[str, ModelSpec] = MODELS) -> None:
+        """Take the kinds of board in the fleet, and the models by what workloads call them.
 
-        `InputError` if nothing is known about the speed of one.
+        Largest = most tensor throughput, then most memory. `InputError` if the speed of one is not known.
         """
         largest_first = sorted(boards, key=lambda board: (-speed_of(board).bf16_tflops, -board.memory_gib))
         self._boards = {board.id: board for board in largest_first}
+        self._models = models
         self._references: dict[str, Shape] = {}
         self._solved: dict[_Question, dict[RoundMix, Sustained]] = {}
         self._bounded: dict[_Question, dict[RoundMix, tuple[Sustained, Sustained]]] = {}
@@ -120,34 +127,37 @@ class CapacityModel:
         self._bounded = {asked: known for asked, known in self._bounded.items() if asked.fitted != workload}
 
     def reference(self, workload: Workload) -> Shape:
-        """Return the whole card of the largest board that holds the model; `InputError` if none does."""
+        """Return the fewest cards that hold the model, of the largest board that does; else `InputError`."""
         if workload.model not in self._references:
             self._references[workload.model] = self._largest(workload)
         return self._references[workload.model]
 
     def _largest(self, workload: Workload) -> Shape:
-        model = model_spec(workload.model)
-        for board in self._boards.values():
-            if fits(model, board, Shape(board.id)):
-                return Shape(board.id)
+        model = self.model(workload)
+        for cards in _CARDS:
+            for board in self._boards.values():
+                if fits(model, board, Shape(board.id, cards=cards)):
+                    return Shape(board.id, cards=cards)
         raise InputError(
             f"model {model.name} fits on none of the boards {', '.join(self._boards) or '(there are none)'}",
             where=f"workload {workload.key}",
-            fix="add a board with more memory or name a smaller model",
+            fix="add a board with more memory, name a smaller model or a shorter max_model_len",
         )
+
+    def model(self, workload: Workload) -> ModelSpec:
+        """Return what serving a workload's model costs; `InputError` if it is not known."""
+        return model_spec(workload.model, self._models)
 
     def unmeasured(self, workload: Workload, shape: Shape) -> tuple[Law, float]:
         """Return the prior law of a workload's engine on a shape, and the tokens that its KV cache holds."""
-        model, board = model_spec(workload.model), self._board(shape)
-        return prior(model, board, shape), kv_tokens(model, board, shape)
+        model, board = self.model(workload), self._board(shape)
+        return expected_law(model, board, shape, workload.mechanism), kv_tokens(model, board, shape)
 
     def belief(self, workload: Workload, shape: Shape) -> Belief:
         """Return what is held of the law of a workload's engine on a shape."""
-        model, board = model_spec(workload.model), self._board(shape)
+        expected, _ = self.unmeasured(workload, shape)
         fit = self._fits.get(workload.key)
-        if fit is None:
-            return prior_belief(model, board, shape)
-        return fit.belief(prior(model, board, shape), shape)
+        return prior_belief(expected, shape) if fit is None else fit.belief(expected, shape)
 
     def sustained(self, workload: Workload, shape: Shape, mix: Mix) -> float:
         """Return the requests/s that one replica of `shape` sustains by its prior; 0 if it cannot serve."""
@@ -197,11 +207,13 @@ class CapacityModel:
 
     def _rates(self, workload: Workload, shape: Shape, mixes: Sequence[RoundMix]) -> list[Sustained]:
         """Return what `shape` sustains at each mix by its prior; solve what is not yet known."""
-        solved = self._solved.setdefault(_Question(workload.model, workload.slo, shape), {})
+        solved = self._solved.setdefault(
+            _Question(workload.model, workload.mechanism, workload.slo, shape), {}
+        )
         missing = [mix for mix in dict.fromkeys(mixes) if mix not in solved]
         if missing:
-            asked = _Asked.of(model_spec(workload.model), missing)
-            law = prior(asked.model, self._board(shape), shape)
+            asked = _Asked.of(self.model(workload), missing)
+            law = expected_law(asked.model, self._board(shape), shape, workload.mechanism)
             reference = self.reference(workload)
             yardstick = prior(asked.model, self._board(reference), reference)
             targets = asked.targets(workload.slo, yardstick)
@@ -215,7 +227,9 @@ class CapacityModel:
         """Return what each shape sustains at each mix, expected and at least, by what is held of its law."""
         fitted = workload.key if workload.key in self._fits else None
         known = {
-            shape: self._bounded.setdefault(_Question(workload.model, workload.slo, shape, fitted), {})
+            shape: self._bounded.setdefault(
+                _Question(workload.model, workload.mechanism, workload.slo, shape, fitted), {}
+            )
             for shape in shapes
         }
         distinct = dict.fromkeys(mixes)
@@ -229,7 +243,7 @@ class CapacityModel:
     def _solve(
         self, workload: Workload, missing: Sequence[tuple[Shape, RoundMix]]
     ) -> list[tuple[Sustained, Sustained]]:
-        asked = _Asked.of(model_spec(workload.model), [mix for _, mix in missing])
+        asked = _Asked.of(self.model(workload), [mix for _, mix in missing])
         beliefs = {shape: self.belief(workload, shape) for shape, _ in missing}
         laws = stacked([beliefs[shape].law for shape, _ in missing])
         rooms = np.array([self._room(asked.model, shape) for shape, _ in missing])

@@ -70,6 +70,11 @@ SPEEDS: Mapping[str, Speed] = MappingProxyType(
 _BY_PRODUCT = {name: SPEEDS[board.id] for board in BOARDS.values() for name in board.product_names}
 
 
+def is_known(board: Board) -> bool:
+    """Return whether the figures of a board are known."""
+    return board.id in SPEEDS or any(name in _BY_PRODUCT for name in board.product_names)
+
+
 def speed_of(board: Board) -> Speed:
     """Return the figures of a board, known by its id or a product name.
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 
+import structlog
+
 from actuator.ports import Cluster
 from allocator.need import Timing
+from capacity.catalogue import MODELS, ModelSpec
 from capacity.estimate import CapacityModel
+from capacity.hardware import is_known, speed_of
 from fleet.boards import BOARDS, H100_80GB, Board
-from fleet.errors import UnavailableError
+from fleet.errors import InputError, UnavailableError
 from fleet.workload import Mode, Workload, WorkloadKey
 from foreslice.attached import Attached
 from foreslice.clock import Clock, WallClock
 from foreslice.doors import access_of, api_server_of
 from foreslice.outlook import Observatory
 from foreslice.rules import Rules
-from foreslice.settings.load import matches_of, rules_of, workloads_of
+from foreslice.settings.load import matches_of, models_of, rules_of, workloads_of
 from foreslice.settings.schema import (
     EmbeddedCluster,
     FileMetrics,
@@ -60,6 +64,7 @@ class Surroundings:
             told about the surroundings, `None` when there is nothing.
         alone: Held by a job while it uses the adapters: a simulated world serves one at a time.
         close: Ends what goes on beside the jobs: watches, and our part in who leads.
+        models: Models by what workloads call them.
     """
 
     clock: Clock
@@ -69,6 +74,7 @@ class Surroundings:
     before_tick: Callable[[], str | None]
     alone: AbstractContextManager[object]
     close: Callable[[], None] = lambda: None
+    models: Mapping[str, ModelSpec] = field(default_factory=lambda: MODELS)
 
 
 class _FileClock:
@@ -109,17 +115,19 @@ def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
         InputError: A file that they name cannot be used.
         UnavailableError: The cluster does not answer, so nothing is known of its cards.
     """
-    outside = _recorded(settings, folder)
+    outside, models = _recorded(settings, folder), models_of(settings, folder)
     if isinstance(settings.cluster, KubernetesCluster):
         if outside is None:
             raise AssertionError(ELSEWHERE)
-        return _in_kubernetes(settings, settings.cluster, folder, outside)
+        return replace(_in_kubernetes(settings, settings.cluster, folder, outside), models=models)
     if isinstance(settings.cluster, NoCluster):
         if outside is None:
             raise AssertionError(ELSEWHERE)
         boards = (BOARDS[settings.cluster.board],)
-        return Surroundings(outside.clock, outside.metrics, None, boards, outside.trouble, nullcontext())
-    world = _world(settings.cluster, workloads_of(settings))
+        return Surroundings(
+            outside.clock, outside.metrics, None, boards, outside.trouble, nullcontext(), models=models
+        )
+    world = _world(settings.cluster, workloads_of(settings), models)
     world_clock = WorldClock(world, WallClock())
     outside = outside or _Outside(world_clock, world.metrics)
     return Surroundings(
@@ -129,6 +137,7 @@ def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
         boards=(world.spec.board,),
         before_tick=world_clock.move_world,
         alone=Lock(),
+        models=models,
     )
 
 
@@ -157,10 +166,16 @@ def _in_kubernetes(
 
 
 def _boards(cluster: Cluster, keys: list[WorkloadKey]) -> tuple[Board, ...]:
+    """Return the kinds of cards that work can be reckoned on; others are left out, and named in the log."""
     boards = cluster.view(keys).boards()
     if not boards:
         raise UnavailableError("the cluster publishes no card of NVIDIA's DRA driver (ResourceSlices)")
-    return boards
+    sized = tuple(board for board in boards if is_known(board))
+    if not sized:
+        speed_of(boards[0])
+    for board in set(boards) - set(sized):
+        structlog.get_logger().warning("cards left out: nothing is known about their speed", board=board.id)
+    return sized
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +221,25 @@ def _outside(settings: Settings) -> tuple[object, ...]:
     return settings.metrics, settings.cluster, served, leads, kept
 
 
-def _world(cluster: EmbeddedCluster, workloads: tuple[Workload, ...]) -> World:
+def _world(
+    cluster: EmbeddedCluster, workloads: tuple[Workload, ...], models: Mapping[str, ModelSpec]
+) -> World:
     """Return a simulated fleet that serves these workloads, on the last of the shipped days."""
-    tenants = tenants_of(workloads, CapacityModel([H100_80GB]), WORLD_SEED)
-    spec = WorldSpec(tenants, LAST_DAY, nodes=cluster.nodes, gpus_per_node=cluster.cards_per_node)
+    capacity = CapacityModel([H100_80GB], models)
+    for workload in workloads:
+        if capacity.reference(workload).cards > 1:
+            raise InputError(
+                f"model {workload.model} fits on no single card, and simulated replicas have one",
+                where=f"workload {workload.key}",
+                fix="name a smaller model or a shorter max_model_len, or another cluster.kind",
+            )
+    spec = WorldSpec(
+        tenants_of(workloads, capacity, WORLD_SEED),
+        LAST_DAY,
+        nodes=cluster.nodes,
+        gpus_per_node=cluster.cards_per_node,
+        models=models,
+    )
     return World(spec, WORLD_SEED)
 
 
@@ -240,7 +270,7 @@ def make_loop(
     observatory = Observatory(
         workloads,
         surroundings.metrics,
-        CapacityModel(surroundings.boards),
+        CapacityModel(surroundings.boards, surroundings.models),
         surroundings.boards,
         make_forecaster,
         history_s,

@@ -55,7 +55,7 @@ def _counter_set(index: int, board: Board) -> Json:
 
 
 def _devices(node: str, index: int, board: Board) -> Iterator[Json]:
-    """Yield what a card can be, by name. Boards that must be reset to leave MIG mode are not offered whole."""
+    """Yield what a card can be, by name; not the whole one where leaving MIG mode takes a reset."""
     instances = {
         instance_name(index, profile, start): (profile, start)
         for profile in board.profiles

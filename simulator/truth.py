@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from capacity.catalogue import model_spec
+from capacity.catalogue import MODELS, ModelSpec
 from capacity.law import Law
 from capacity.prior import kv_tokens, prior
 from fleet.boards import Board
@@ -24,13 +24,16 @@ SLICE_SIGMA = 0.10
 class HiddenTruth:
     """The true laws, drawn once per seed, workload and profile."""
 
-    def __init__(self, seed: int, boards: Mapping[str, Board]) -> None:
+    def __init__(
+        self, seed: int, boards: Mapping[str, Board], models: Mapping[str, ModelSpec] = MODELS
+    ) -> None:
         self._seed = seed
         self._boards = boards
+        self._models = models
 
     def law(self, workload: Workload, shape: Shape) -> Law:
         """Return the law that the engines of a workload follow on a shape."""
-        expected = prior(model_spec(workload.model), self._boards[shape.board], shape)
+        expected = prior(self._models[workload.model], self._boards[shape.board], shape)
         alpha, beta, gamma = np.exp(self._normal(f"{workload.key}", PARAMETER_SIGMA, 3))
         law = Law(
             alpha_ms=float(expected.alpha_ms * alpha),
@@ -43,7 +46,7 @@ class HiddenTruth:
 
     def kv_tokens(self, workload: Workload, shape: Shape) -> float:
         """Return the tokens that the KV cache holds: what memory leaves is known exactly."""
-        return kv_tokens(model_spec(workload.model), self._boards[shape.board], shape)
+        return kv_tokens(self._models[workload.model], self._boards[shape.board], shape)
 
     def _normal(self, name: str, sigma: float, count: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         return np.random.default_rng([self._seed, zlib.crc32(name.encode())]).normal(0.0, sigma, count)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from capacity.catalogue import model_spec
+from capacity.catalogue import MODELS, ModelSpec
 from capacity.estimate import CapacityModel
 from capacity.prior import kv_tokens, prior
 from fleet.boards import H100_80GB, Board
@@ -48,6 +49,7 @@ class WorldSpec:
         nodes: Nodes, each with `gpus_per_node` cards and dynamic MIG.
         gpus_per_node: Cards of a node, at most 8.
         board: Kind of the cards.
+        models: Models by what workloads call them.
     """
 
     tenants: tuple[Tenant, ...]
@@ -55,6 +57,7 @@ class WorldSpec:
     nodes: int = 2
     gpus_per_node: int = 8
     board: Board = H100_80GB
+    models: Mapping[str, ModelSpec] = field(default_factory=lambda: MODELS, hash=False)
 
 
 class World:
@@ -80,11 +83,11 @@ class World:
         self.store = ObjectStore(self.clock)
         self.cluster = EmbeddedCluster(self.store)
         self.journal = Journal()
-        self.capacity = CapacityModel([spec.board])
+        self.capacity = CapacityModel([spec.board], spec.models)
         self._offered = OfferedTraffic(spec.tenants, seed)
         self.end_s = self._offered.end_s
         workloads = [tenant.workload for tenant in spec.tenants]
-        laws = HiddenTruth(seed, {spec.board.id: spec.board})
+        laws = HiddenTruth(seed, {spec.board.id: spec.board}, spec.models)
         self.engines = Engines(workloads, self._offered, laws, self.start_s - LIVE_S)
         self.metrics = EmbeddedMetrics(self.engines)
         self.replicas = {workload.key: self._static_replicas(workload) for workload in workloads}
@@ -148,7 +151,7 @@ class World:
         """Give the metrics a past: one engine on a whole card, as fast as expected, that served it all."""
         start_s, end_s = self._offered.start_s, self.start_s - LIVE_S
         for workload in self.engines.workloads:
-            model, shape = model_spec(workload.model), self.capacity.reference(workload)
+            model, shape = self.capacity.model(workload), self.capacity.reference(workload)
             law, room = prior(model, self.spec.board, shape), kv_tokens(model, self.spec.board, shape)
             requests = self._offered.minutes(workload.key, start_s, end_s)
             prompt, output = self._offered.tokens(workload.key, start_s, end_s)

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import get_args
 
+from fleet.boards import BOARDS
 from foreslice.discovery.gather import Discovery, Found
-from foreslice.settings.schema import BoardId, WorkloadSettings
+from foreslice.settings.schema import WorkloadSettings
 
 _HEAD = """\
 # Proposed by `foreslice discover` from what was there; nothing is acted on with it as it stands. Read it,
@@ -58,7 +59,7 @@ def _cluster(found: Discovery, cluster: dict[str, str]) -> Iterator[str]:
         yield f"cluster: {_flow({'kind': 'kubernetes', **cluster})}"
     else:
         yield "# NVIDIA's DRA driver publishes no card, so nothing could be acted on: demand is forecast."
-        yield f"# Work is reckoned in one of {', '.join(get_args(BoardId))}."
+        yield f"# Work is reckoned in one of {', '.join(BOARDS)}."
         yield "cluster: {kind: none, board: h100-80gb}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from capacity.catalogue import MODELS, ModelSpec
 from fleet.errors import InputError
 from fleet.workload import LatencyTarget, Limits, Mode, Slo, Workload, WorkloadKey
 from foreslice.rules import Rules
@@ -65,6 +66,15 @@ def load(path: Path) -> Settings:
         settings = Settings.model_validate(document)
     except ValidationError as error:
         raise InvalidSettings(path, [_line(path, root, finding) for finding in error.errors()]) from error
+    for index, workload in enumerate(settings.workloads):
+        try:
+            workload.model.spec(path.parent)
+        except InputError as error:
+            keys = ("workloads", index, "model", "config")
+            problem = f"{error.what}; {error.fix}"
+            raise InvalidSettings(
+                path, [_finding(path, root, keys, problem, str(workload.model.config))]
+            ) from error
     metrics = settings.metrics
     if isinstance(metrics, FileMetrics) and (problem := _problem(path.parent / metrics.path)):
         raise InvalidSettings(path, [_finding(path, root, ("metrics", "path"), problem, str(metrics.path))])
@@ -82,6 +92,15 @@ def workloads_of(settings: Settings) -> tuple[Workload, ...]:
     return tuple(_workload(w) for w in settings.workloads)
 
 
+def models_of(settings: Settings, folder: Path) -> Mapping[str, ModelSpec]:
+    """Return the models of the catalogue and those that the workloads serve, by what workloads call them.
+
+    Relative paths are relative to `folder`; `InputError` if a config.json cannot be used.
+    """
+    described = {w.model.key: w.model.spec(folder) for w in settings.workloads}
+    return {**MODELS, **described}
+
+
 def matches_of(settings: Settings) -> dict[WorkloadKey, dict[str, str]]:
     """Return the labels by which each workload's series are known."""
     return {WorkloadKey(w.namespace, w.name): w.labels for w in settings.workloads}
@@ -97,7 +116,7 @@ def _problem(recording: Path) -> str:
 def _workload(w: WorkloadSettings) -> Workload:
     return Workload(
         key=WorkloadKey(w.namespace, w.name),
-        model=w.model,
+        model=w.model.key,
         slo=Slo(ttft=_target(w.slo.ttft), itl=_target(w.slo.itl), e2e=_target(w.slo.e2e)),
         tier=w.tier,
         mode=Mode[w.mode.replace("-", "_").upper()],
@@ -157,12 +176,16 @@ def _line(path: Path, root: yaml.Node | None, error: ErrorDetails) -> str:
             keys, value = [*keys, context["discriminator"].strip("'")], context["tag"]
             message = f"must be {' or '.join(context['expected_tags'].rsplit(', ', 1))}"
         case "model_type" | "model_attributes_type" | "dict_type":
-            message = "must be a group of keys"
+            message = (
+                "must be a name or a group of keys" if keys[-1] == "model" else "must be a group of keys"
+            )
         case "tuple_type":
             message = "must be a list"
         case "string_pattern_mismatch":
             more = ", '-' and '.'" if keys[-1] == "name" else " and '-'"
             message = f"must be lower-case letters, digits{more}, as in Kubernetes"
+        case "value_error" if keys[-2:] == ["model", "name"]:  # which most files give as `model: NAME`
+            keys = keys[:-1]
         case "misplaced":
             keys = [*keys, *context["at"]]
     return _finding(path, root, keys, message, value)

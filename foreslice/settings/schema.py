@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from capacity.catalogue import MODELS
+from fleet.boards import BOARDS
 from fleet.workload import Isolation, Router, Tier
 from foreslice.settings.durations import EndToEnd, FirstToken, History, InterToken, Lead, Pause, written
 from foreslice.settings.group import Group
+from foreslice.settings.model import ModelSettings, one_of, or_a_name
 from foreslice.settings.restraint import FreezeSettings, ShrinkSettings
 
 ModeName = Literal["off", "forecast-only", "advise", "scale-up-only", "full"]
@@ -24,8 +25,6 @@ DottedName = Annotated[
 
 COLUMNS = {"timestamp", "series", "value"}
 """Columns of a recorded file that are no labels of a series."""
-
-BoardId = Literal["a30-24gb", "a100-40gb", "a100-80gb", "h100-80gb"]
 
 
 class _Percentile(Group):
@@ -95,7 +94,7 @@ class WorkloadSettings(Group):
 
     name: Annotated[DottedName, Field(description="name of its Deployment")]
     namespace: Annotated[Name, Field(description="namespace of its Deployment")] = "default"
-    model: Annotated[str, Field(description="name in the capacity catalogue, e.g. qwen2.5-7b-bf16")]
+    model: Annotated[ModelSettings, Field(json_schema_extra=or_a_name)]
     match: Annotated[
         dict[str, str],
         Field(description="labels that its series carry; default: namespace and model_name = its name"),
@@ -112,13 +111,6 @@ class WorkloadSettings(Group):
     replicas: ReplicaSettings = ReplicaSettings()
     mechanism: Annotated[Literal["dra"], Field(description="how its shapes are made real")] = "dra"
     scheduler: Annotated[str, Field(description="scheduler that places its pods")] = "default-scheduler"
-
-    @field_validator("model")
-    @classmethod
-    def _known(cls, model: str) -> str:
-        if model not in MODELS:
-            raise ValueError(f"must be one of {', '.join(sorted(MODELS))}")
-        return model
 
     @property
     def labels(self) -> dict[str, str]:
@@ -166,7 +158,7 @@ class NoCluster(Group):
     """No cluster: observe, forecast and report."""
 
     kind: Literal["none"] = "none"
-    board: Annotated[BoardId, Field(description="card that work is reckoned in")] = "h100-80gb"
+    board: Annotated[str, *one_of(BOARDS), Field(description="card that work is reckoned in")] = "h100-80gb"
 
 
 class EmbeddedCluster(Group):

@@ -200,13 +200,13 @@ def test_a_recording_with_other_line_ends_and_a_byte_order_mark_is_the_same(sett
 
 
 def test_a_model_that_no_card_of_the_fleet_holds_is_one_line(settings):
-    path = settings(FILE + "cluster: {kind: none, board: a30-24gb}\n" + WORKLOAD.replace("7b", "14b"))
+    path = settings(FILE + "cluster: {kind: none, board: t4-16gb}\n" + WORKLOAD.replace("7b", "14b"))
     code, out, err = foreslice("run", "--once", "--config", path)
 
     assert (2, "") == (code, out)
     assert (
-        "foreslice: workload serving/chat: model qwen2.5-14b-bf16 fits on none of the boards a30-24gb;"
-        " add a board with more memory or name a smaller model\n"
+        "foreslice: workload serving/chat: model qwen2.5-14b-bf16 fits on none of the boards t4-16gb;"
+        " add a board with more memory, name a smaller model or a shorter max_model_len\n"
     ) == err
 
 

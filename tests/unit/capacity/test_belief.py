@@ -8,7 +8,6 @@ from capacity.catalogue import MODELS
 from capacity.law import Law, stacked
 from capacity.prior import prior
 from fleet.boards import H100_80GB
-from fleet.errors import InputError
 from fleet.shape import Shape
 
 QWEN = MODELS["qwen2.5-7b-bf16"]
@@ -16,7 +15,7 @@ WHOLE, CUT = Shape("h100-80gb"), Shape("h100-80gb", "3g.40gb")
 
 
 def test_parameters_of_a_whole_card_err_apart_by_15_percent():
-    belief = prior_belief(QWEN, H100_80GB, WHOLE)
+    belief = prior_belief(prior(QWEN, H100_80GB, WHOLE), WHOLE)
 
     assert prior(QWEN, H100_80GB, WHOLE) == belief.law
     assert Source.PRIOR is belief.source
@@ -25,16 +24,11 @@ def test_parameters_of_a_whole_card_err_apart_by_15_percent():
 
 def test_on_a_slice_they_err_together_as_well():
     """An error of the slice law of 20 % either way is its 90 % range: 0.122, for all three."""
-    covariance = prior_belief(QWEN, H100_80GB, CUT).covariance
+    covariance = prior_belief(prior(QWEN, H100_80GB, CUT), CUT).covariance
 
     assert pytest.approx(0.1216**2, rel=1e-3) == covariance[0, 1]
     assert pytest.approx(0.15**2 + 0.1216**2, rel=1e-3) == covariance[2, 2]
     assert 0.1931 == pytest.approx(np.hypot(PARAMETER_SIGMA, SLICE_SIGMA), abs=1e-4)
-
-
-def test_a_profile_that_the_board_does_not_offer_is_refused():
-    with pytest.raises(InputError, match=r"no MIG profile 5g"):
-        prior_belief(QWEN, H100_80GB, Shape("h100-80gb", "5g.60gb"))
 
 
 def test_factors_are_given_by_their_logarithms():

@@ -3,13 +3,13 @@
 import pytest
 
 from capacity.catalogue import MODELS
-from capacity.contention import CONTENTION, contended
+from capacity.contention import CONTENTION, contended, expected_law
 from capacity.law import Law
 from capacity.prior import prior
 from fleet.boards import A100_80GB
 from fleet.errors import InputError
 from fleet.mechanism import MECHANISMS
-from fleet.shape import Shape
+from fleet.shape import Shape, share_of
 
 # ai-dynamo/dynamo docs, "Interpreting GPU Sharing Results": Qwen3-4B on A100, 2,048 prompt and 256 output
 # tokens. Requests on a card, and tokens/s of two engines that share it over those of one that has it, %.
@@ -61,8 +61,29 @@ def test_each_busy_neighbour_adds_the_same():
     law = Law(10.0, 0.1, 1e-3)
 
     assert 10 * (1 + 2 * 1.52) == contended(law, "hami", 2.0).alpha_ms
-    assert 0.1 * (1 + 2 * 0.95) == pytest.approx(contended(law, "hami", 2.0).beta_ms_per_token)
-    assert 1e-3 * (1 + 0.5 * 0.95) == pytest.approx(contended(law, "hami", 0.5).gamma_ms_per_kv_token)
+    assert 0.1 * (1 + 2 * 1.0) == pytest.approx(contended(law, "hami", 2.0).beta_ms_per_token)
+    assert 1e-3 * (1 + 0.5 * 1.0) == pytest.approx(contended(law, "hami", 0.5).gamma_ms_per_kv_token)
+
+
+def test_beside_a_half_the_other_half_is_busy_and_beside_a_quarter_three():
+    model = MODELS["qwen3-4b-bf16"]
+    half, quarter = (share_of(A100_80GB, hundredths) for hundredths in (50, 25))
+
+    assert contended(ALONE, "hami", 1.0) == expected_law(model, A100_80GB, half, "hami")
+    assert contended(ALONE, "hami", 3.0) == expected_law(model, A100_80GB, quarter, "hami")
+
+
+def test_shapes_that_are_no_shares_follow_the_slice_law_under_any_mechanism():
+    model, cut = MODELS["qwen3-4b-bf16"], Shape("a100-80gb", "3g.40gb")
+
+    assert prior(model, A100_80GB, cut) == expected_law(model, A100_80GB, cut, "kai")
+
+
+def test_a_mechanism_that_cuts_cards_makes_no_shares():
+    with pytest.raises(
+        InputError, match="mechanism dra makes no shares of a card; use one of dra-shares, kai"
+    ):
+        expected_law(MODELS["qwen3-4b-bf16"], A100_80GB, share_of(A100_80GB, 50), "dra")
 
 
 def test_an_unknown_mechanism_is_refused_with_those_that_exist():

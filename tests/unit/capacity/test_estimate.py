@@ -1,15 +1,18 @@
 """Capacities and work, measured in full replicas of the reference shape."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from capacity.belief import Source
+from capacity.catalogue import MODELS
 from capacity.estimate import CapacityModel
 from capacity.sustained import Binding
 from fleet.boards import A30_24GB, A100_40GB, A100_80GB, BOARDS, H100_80GB
 from fleet.demand import Mix
 from fleet.errors import InputError
-from fleet.shape import Shape, shapes_of
+from fleet.shape import Shape, shapes_of, share_of
 from fleet.workload import LatencyTarget, Slo, Workload, WorkloadKey
 
 CHAT, SUMMARIES = Mix(1000.0, 250.0), Mix(2000.0, 30.0)
@@ -52,10 +55,30 @@ class TestReference:
 
     def test_a_model_that_fits_nowhere_is_refused(self):
         with pytest.raises(InputError) as refusal:
-            CapacityModel([A30_24GB]).reference(workload("qwen2.5-14b-bf16"))
+            CapacityModel([BOARDS["t4-16gb"]]).reference(workload("qwen2.5-14b-bf16"))
 
         assert "workload chat/assistant" == refusal.value.where
-        assert "model qwen2.5-14b-bf16 fits on none of the boards a30-24gb" == refusal.value.what
+        assert "model qwen2.5-14b-bf16 fits on none of the boards t4-16gb" == refusal.value.what
+
+    @pytest.mark.parametrize(
+        ("name", "boards", "expected"),
+        [
+            ("llama-3.3-70b-bf16", ["h100-80gb"], Shape("h100-80gb", cards=4)),
+            ("llama-3.3-70b-bf16", ["h100-80gb", "h200-141gb"], Shape("h200-141gb", cards=2)),
+            ("llama-3.3-70b-fp8", ["h100-80gb", "h200-141gb"], Shape("h200-141gb")),
+            ("qwen2.5-14b-bf16", ["a30-24gb"], Shape("a30-24gb", cards=2)),
+        ],
+    )
+    def test_is_as_few_cards_as_hold_the_model_where_no_single_one_does(self, name, boards, expected):
+        assert expected == CapacityModel([BOARDS[board] for board in boards]).reference(workload(name))
+
+    def test_models_may_be_others_than_those_of_the_catalogue(self):
+        short = replace(MODELS["llama-3.3-70b-bf16"], name="short", max_model_len=8192)
+        model = CapacityModel([H100_80GB], {"short": short})
+
+        assert Shape("h100-80gb", cards=2) == model.reference(workload("short"))
+        with pytest.raises(InputError, match=r"no model qwen2\.5-7b-bf16"):
+            model.reference(workload())
 
     def test_without_boards_no_model_fits(self):
         with pytest.raises(InputError, match="there are none"):
@@ -184,6 +207,23 @@ class TestCapacity:
         for shape in shapes_of(board):
             capacity = model.capacity(workload(name), shape, [CHAT])
             assert capacity is None or 0 <= capacity.work_low < capacity.work < 1 + 1e-9
+
+
+class TestShares:
+    @pytest.mark.parametrize(("mechanism", "work"), [("hami", 0.46), ("mps", 0.51)])
+    def test_a_half_beside_a_busy_half_carries_about_half(self, model, mechanism, work):
+        """Per iteration it waits longer, but a full engine multiplies most of the time."""
+        shared = replace(workload(), mechanism=mechanism)
+
+        assert work == pytest.approx(model.capacity(shared, share_of(H100_80GB, 50), [CHAT]).work, abs=0.01)
+
+    def test_each_mechanism_is_answered_on_its_own(self, model):
+        half = share_of(H100_80GB, 50)
+        first, other = (
+            model.capacity(replace(workload(), mechanism=name), half, [CHAT]) for name in ("hami", "mps")
+        )
+
+        assert first.work < other.work
 
 
 class TestWork:

@@ -47,7 +47,7 @@ def factors_of(found, shape):
 
 @pytest.mark.parametrize("shape", [WHOLE, QUARTER])
 def test_without_points_the_fit_is_the_prior(shape):
-    belief, before = fit([], PRIORS).belief(PRIORS[shape], shape), prior_belief(QWEN, H100_80GB, shape)
+    belief, before = fit([], PRIORS).belief(PRIORS[shape], shape), prior_belief(PRIORS[shape], shape)
 
     assert before.law == belief.law
     assert before.covariance == pytest.approx(belief.covariance)
