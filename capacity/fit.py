@@ -26,7 +26,8 @@ from fleet.demand import Mix
 from fleet.shape import Shape
 
 ITL_SIGMA = 0.03
-"""Lognormal error of a mean inter-token latency as the law predicts it: what its formulas leave out."""
+"""Lognormal error of a mean inter-token latency as the law predicts it: what its formulas leave out where
+requests come and go at random."""
 
 TTFT_SIGMA = 0.10
 """The same of a mean time to first token, which depends on how prompts happen to meet."""
@@ -51,6 +52,7 @@ class Point:
         requests: Requests that the means are over.
         itl_bias: Measured mean over the law's that is expected here.
         ttft_bias: Likewise of the time to first token.
+        itl_sigma: Lognormal error of `itl_ms` as the law predicts it.
     """
 
     shape: Shape
@@ -61,6 +63,7 @@ class Point:
     requests: float
     itl_bias: float = 1.0
     ttft_bias: float = 1.0
+    itl_sigma: float = ITL_SIGMA
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +144,7 @@ def _observations(points: Sequence[Point], priors: Mapping[Shape, Law]) -> Itera
         if point.itl_ms is not None:
             itl_ms = tuple(part.itl_ms(point.batch) for part in parts)
             log = math.log(point.itl_ms / point.itl_bias)
-            yield _Observation(point.shape, log, ITL_SIGMA, itl_ms, tells_condition=True)
+            yield _Observation(point.shape, log, point.itl_sigma, itl_ms, tells_condition=True)
         if point.ttft_ms is not None:
             ttft_ms = tuple(part.ttft_ms(point.batch) for part in parts)
             log = math.log(point.ttft_ms / point.ttft_bias)

@@ -157,8 +157,8 @@ def test_the_order_of_the_points_does_not_matter():
 
 @pytest.mark.parametrize("points_each", [(1, 1), (2, 10)])
 def test_bounds_from_fits_hold_for_nine_engines_in_ten(points_each):
-    """Of 200 with hidden truth: 0.91 +- 0.04 is two standard deviations; the bench asks 1,500."""
+    """Of 100 with hidden truth, 0.91 +- 0.08 in nine of ten draws and more; the bench asks 1,500."""
     chance = np.random.default_rng(3)
-    holds, _ = held([engine(chance, points_each) for _ in range(200)])
+    holds, _ = held([engine(chance, points_each) for _ in range(100)])
 
-    assert 0.85 <= holds.mean() <= 0.96
+    assert 0.83 <= holds.mean() <= 0.99

@@ -1,0 +1,1 @@
+"""Operating points out of benchmark files, a module for each format."""
