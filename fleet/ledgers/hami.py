@@ -115,6 +115,6 @@ def place(cards: Sequence[VgpuCard], ask: VgpuAsk) -> tuple[VgpuCard, ...] | str
     if len(cards) < ask.gpus:
         return "NodeInsufficientDevice"
     if len(fitting) < ask.gpus:
-        return next((r for r in reasons if r), "AllocatedCardsInsufficientRequest")
+        return next(reason for reason in reasons if reason)
     chosen = set(fitting[: ask.gpus])
     return tuple(card.take(ask) if index in chosen else card for index, card in enumerate(cards))

@@ -70,6 +70,13 @@ def test_one_that_fits_only_beside_its_like_joins_it():
     assert LeastLoss(Mix({share(300): 1}), left).spot(left, Ask(2, 1000, 0, 0), (0,)) is None
 
 
+def test_memory_is_kept_for_cards_as_cpu_is():
+    tight = Host(gpus=2, product="T4", cpu_milli=0, memory_mib=2000)
+    ample = Host(gpus=2, product="T4", cpu_milli=0, memory_mib=6000)
+
+    assert Spot(1, ()) == place(Hosts([tight, ample]), {Ask(1, 1000, 0, 1000): 1}, Ask(0, 0, 0, 500))
+
+
 def test_several_cards_are_the_first_free_ones():
     left = filled([Host(gpus=4, product="A10", cpu_milli=9, memory_mib=9)], (0, 1, 10))
 

@@ -4,7 +4,8 @@ from allocator.starts import Start, is_quiet, latest_starts
 
 
 def test_the_longest_goes_first_and_the_last_is_ready_a_margin_before_the_peak():
-    assert (Start("b", 760, 880), Start("a", 880, 970)) == latest_starts({"a": 90, "b": 120}, 1000, 30)
+    assert (Start("a", 760, 880), Start("b", 880, 970)) == latest_starts({"b": 90, "a": 120}, 1000, 30)
+    assert (Start("b", 760, 880), Start("a", 880, 970)) == latest_starts({"b": 120, "a": 90}, 1000, 30)
 
 
 def test_of_equals_the_order_is_that_of_names_backwards():

@@ -72,6 +72,12 @@ def test_every_card_of_a_request_is_another_one():
     assert [5, 5, 5, 0] == [card.used_mib for card in placed]
 
 
+def test_a_request_for_as_many_cards_as_fit_is_placed():
+    placed = place((card(), card(is_healthy=False), card()), VgpuAsk(gpus=2, memory_mib=1))
+
+    assert [1, 0, 1] == [card.tenants for card in placed]
+
+
 def test_where_too_few_cards_fit_the_reason_of_one_that_does_not_is_named():
     assert "CardNotHealth" == place((card(), card(is_healthy=False)), VgpuAsk(gpus=2, memory_mib=1))
 

@@ -180,6 +180,12 @@ def test_in_binding_order_both_of_a_pair_fit_that_fits_one_way_only(pair):
     assert (1, 2) == (run({"fractions": list(map(str, pair))})[0], run(row)[0])
 
 
+def test_memory_is_asked_as_it_counts_so_that_its_order_does_not_matter():
+    shares = [Share(memory_mib=2000), Share(0.55), Share(memory_mib=4096)]
+
+    assert [Share(0.55), Share(memory_mib=2000), Share(memory_mib=4096)] == binding_order(shares, H100)
+
+
 def test_with_a_hundredth_of_slack_every_order_of_shares_on_the_grid_fits():
     for first in range(1, 99):
         shares = [Share(first / 100), Share((99 - first) / 100)]
