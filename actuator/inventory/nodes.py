@@ -17,7 +17,7 @@ from actuator.objects.slices import amount
 from fleet.boards import BOARDS, Board
 
 GPU = "nvidia.com/gpu"
-_SHARED = f"{GPU}.shared"
+SHARED_GPU = f"{GPU}.shared"
 _MIG = re.compile(r"nvidia\.com/mig-(.+)")
 _SINGLE = re.compile(r"-MIG-(\d+g\..+)$")
 _LOST = "-MIG-INVALID"
@@ -109,7 +109,7 @@ def _offered(node: Json, labelled: str) -> tuple[int, int, dict[str, int], int]:
         match[1]: amount(str(count)) for name, count in allocatable.items() if (match := _MIG.fullmatch(name))
     }
     replicas = max(1, int(labels_of(node).get(f"{GPU}.replicas", 1)))
-    name = _SHARED if _SHARED in allocatable else GPU
+    name = SHARED_GPU if SHARED_GPU in allocatable else GPU
     usable, counted = (amount(str(part.get(name, 0))) for part in (allocatable, capacity))
     if match := _SINGLE.search(labelled):
         return 0, counted - usable, {match[1]: usable, **instances}, replicas

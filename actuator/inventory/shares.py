@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from actuator.inventory import hami, kai
 from actuator.inventory.findings import Finding, error
+from actuator.inventory.nodes import GPU, SHARED_GPU, NodeView
 from actuator.manifest import Json, key_of
 from actuator.mechanisms.dra import DRIVER
 from actuator.objects.slices import amount
 from fleet.ledgers.consumable import Capacity, Policy, SharedDevice
+from fleet.ledgers.time_slicing import SlicedNode
 from fleet.shape import SHARE_UNITS
 
 _OVER = ("Succeeded", "Failed")
@@ -24,8 +26,8 @@ class CardUse:
     Attributes:
         mechanism: Which shares it, a key of the mechanism table.
         node: Node.
-        card: UUID, or GPU group or device where no UUID is known.
-        unit: What is counted: MiB, hundredths, or the name of a capacity.
+        card: UUID, or GPU group, device or node where no UUID is known.
+        unit: What is counted: MiB, hundredths, replicas, or the name of a capacity.
         total: How much there is.
         used: How much tenants hold.
         tenants: Pods or claims on it.
@@ -44,7 +46,7 @@ def hami_use(nodes: Iterable[Json], pods: Sequence[Json]) -> Iterator[CardUse]:
     """Yield the cards that nodes register with HAMi, with what its pods hold of them."""
     held: defaultdict[str, list[int]] = defaultdict(list)
     for pod in pods:
-        if (pod.get("status") or {}).get("phase") not in _OVER:
+        if _is_running(pod):
             for uuid, mib in _held_by(pod).items():
                 held[uuid].append(mib)
     for node in nodes:
@@ -112,6 +114,33 @@ def dra_use(slices: Iterable[Json], claims: Sequence[Json]) -> Iterator[CardUse]
                         sum(amounts),
                         len(amounts),
                     )
+
+
+def sliced_use(nodes: Iterable[NodeView], pods: Sequence[Json]) -> Iterator[CardUse]:
+    """Yield the nodes whose cards are time-sliced, with the replicas that pods there hold."""
+    for node in nodes:
+        if node.replicas > 1:
+            here = [pod for pod in pods if (pod.get("spec") or {}).get("nodeName") == node.name]
+            held = [count for pod in here if _is_running(pod) and (count := _replicas_of(pod))]
+            sliced = SlicedNode(node.whole_gpus, node.replicas, sum(held))
+            yield CardUse(
+                "time-slicing",
+                node.name,
+                f"node {node.name}",
+                "replicas",
+                sliced.offered,
+                sliced.used,
+                len(held),
+            )
+
+
+def _replicas_of(pod: Json) -> int:
+    limits = [(c.get("resources") or {}).get("limits") or {} for c in pod["spec"].get("containers") or []]
+    return sum(amount(str(held[name])) for held in limits for name in (GPU, SHARED_GPU) if name in held)
+
+
+def _is_running(pod: Json) -> bool:
+    return (pod.get("status") or {}).get("phase") not in _OVER
 
 
 def shared_device(published: Json) -> SharedDevice:

@@ -79,6 +79,7 @@ def understand(dump: Dump) -> Json:
         *shares.hami_use(dump.of("Node"), pods),
         *shares.kai_use(groups, pods, config_maps),
         *shares.dra_use(slices, dump.of("ResourceClaim")),
+        *shares.sliced_use(nodes, pods),
     ]
     findings += shares.overcommitted(uses)
     sliced = frozenset(node.name for node in nodes if node.replicas > 1)

@@ -6,7 +6,16 @@ import pytest
 
 from actuator.inventory.hami import ALLOCATED, REGISTER
 from actuator.inventory.kai import groups_of
-from actuator.inventory.shares import CardUse, dra_use, hami_use, kai_use, overcommitted, shared_device
+from actuator.inventory.nodes import node_view
+from actuator.inventory.shares import (
+    CardUse,
+    dra_use,
+    hami_use,
+    kai_use,
+    overcommitted,
+    shared_device,
+    sliced_use,
+)
 from fleet.ledgers.consumable import Capacity, Policy
 from tests.fakes.manifests import observed
 
@@ -137,6 +146,35 @@ class TestDra:
             "multiprocessors": Capacity(16),
         } == device.capacities
         assert device.is_shared
+
+
+class TestTimeSlicing:
+    def use(self, replicas, *pods):
+        body = {
+            "metadata": {"name": "n", "labels": {"nvidia.com/gpu.replicas": str(replicas)}},
+            "status": {"allocatable": {"nvidia.com/gpu": str(2 * replicas)}},
+        }
+        view, _ = node_view(body, {})
+        return [(u.card, u.unit, u.total, u.used, u.tenants) for u in sliced_use([view], pods)]
+
+    def sliced(self, count, node="n", phase="Running", resource="nvidia.com/gpu"):
+        limits = {"resources": {"limits": {resource: str(count)}}}
+        return {"spec": {"nodeName": node, "containers": [limits, {}]}, "status": {"phase": phase}}
+
+    def test_tenants_of_a_node_hold_replicas_of_its_cards(self):
+        shared = self.sliced(1, resource="nvidia.com/gpu.shared")
+        pods = (
+            self.sliced(2),
+            shared,
+            self.sliced(5, node="m"),
+            self.sliced(5, phase="Failed"),
+            {"spec": {"nodeName": "n"}},
+        )
+
+        assert [("node n", "replicas", 8, 3, 2)] == self.use(4, *pods)
+
+    def test_cards_that_are_not_sliced_are_no_shared_cards(self):
+        assert [] == self.use(1, self.sliced(1))
 
 
 def test_a_card_that_has_given_out_more_than_it_has_is_an_error():
