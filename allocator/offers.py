@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
+from capacity.belief import Source
 from capacity.estimate import CapacityModel
 from capacity.routing import carried
 from fleet.boards import Board
@@ -27,11 +28,13 @@ class Offer:
         shape: What a replica would run on.
         work: Work that one replica carries, lower bound, in full reference replicas.
         gpu_share: Share of a card that it takes.
+        source: What the work rests on.
     """
 
     shape: Shape
     work: float
     gpu_share: float
+    source: Source = Source.PRIOR
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ def offers_for(
     return Offers(
         workload.router,
         {
-            shape: Offer(shape, estimate.work_low, shares[shape])
+            shape: Offer(shape, estimate.work_low, shares[shape], estimate.source)
             for shape, estimate in capacities.items()
             if estimate.work_low > 0
         },

@@ -95,6 +95,17 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
         ),
     )
     yield _by_workload(
+        "foreslice_capacity_replicas",
+        "Work that one replica of a shape carries at least, in full reference replicas, by what it rests on.",
+        (
+            (key, (str(shape), offer.source), offer.work)
+            for key, outlook in tick.outlooks.items()
+            for shape, offer in outlook.offers.by_shape.items()
+        ),
+        "shape",
+        "source",
+    )
+    yield _by_workload(
         "foreslice_short_replicas",
         "Work that no allowed configuration carries, in full reference replicas.",
         ((decision.workload, (), decision.short) for decision in tick.decisions),

@@ -19,6 +19,7 @@ from tests.builders.fleet import configuration, fleet, key, running, shape, stan
 AT_S = 1_700_000_100.0
 
 NAMES = {
+    "foreslice_capacity_replicas",
     "foreslice_conditions",
     "foreslice_forecast_age_seconds",
     "foreslice_forecast_peak_replicas",
@@ -83,6 +84,10 @@ def test_a_tick_is_exported_as_it_was():
     assert {"up": 0.5, "keep": 0.75, "reactive": 0.4} == values(telemetry, "foreslice_need_replicas", "kind")
     assert {"chat": 40.0} == values(telemetry, "foreslice_forecast_age_seconds")
     assert {"chat": 0.25} == values(telemetry, "foreslice_short_replicas")
+    assert {str(one): offers().works[one] for one in offers().works} == values(
+        telemetry, "foreslice_capacity_replicas", "shape"
+    )
+    assert {"prior"} == set(values(telemetry, "foreslice_capacity_replicas", "source"))
     assert {None: 2.0} == values(telemetry, "foreslice_conditions")
     assert {None: 2.0} == values(telemetry, "foreslice_gpus_in_use")
     assert {"0.9": 0.7, "0.925": 0.7, "0.95": 0.7, "0.97": 0.7, "0.99": 0.7} == values(
@@ -107,7 +112,7 @@ def test_without_a_cluster_no_cards_are_counted():
 def test_a_workload_that_is_no_longer_looked_after_is_gone():
     telemetry = seen(tick("chat"), tick("talk"))
 
-    for name in ("need", "forecast_peak", "short"):
+    for name in ("need", "forecast_peak", "short", "capacity"):
         assert {"talk"} == set(values(telemetry, f"foreslice_{name}_replicas"))
     assert {"talk"} == set(values(telemetry, "foreslice_forecast_age_seconds"))
 
