@@ -72,13 +72,15 @@ class Queues:
             fixed: It cannot be preempted, so that it must stay within quotas.
             slack: GPUs to leave free below every limit; a plan with shares leaves `SLACK_GPUS`.
         """
-        for queue in self.path(name):
+        path = tuple(self.path(name))
+        for queue in path:
             if _is_over(queue.allocated + gpus, queue.limit, slack):
                 held = f"{queue.allocated:g} of limit {queue.limit:g} allocated"
                 return f"queue {queue.name}: {gpus:g} GPUs asked, {held}"
-            if fixed and _is_over(queue.allocated_fixed + gpus, queue.quota, slack):
-                held = f"{queue.allocated_fixed:g} of quota {queue.quota:g}"
-                return f"queue {queue.name}: {gpus:g} GPUs asked, {held} held by what cannot be preempted"
+        for queue in path if fixed else ():
+            if _is_over(queue.allocated_fixed + gpus, queue.quota, slack):
+                held = f"{queue.allocated_fixed:g} of quota {queue.quota:g} held by what cannot be preempted"
+                return f"queue {queue.name}: {gpus:g} GPUs asked, {held}"
         return None
 
     def bind(self, name: str, gpus: float, *, fixed: bool) -> Queues:

@@ -20,10 +20,17 @@ def test_a_limit_above_holds_for_the_queues_below():
 
 
 def test_what_cannot_be_preempted_stays_within_quota_beside_its_like_only():
-    assert QUEUES.refusal("team", 2.0, fixed=True) is None
-    assert "queue team: 2.5 GPUs asked, 2 of quota 4 held by what cannot be preempted" == QUEUES.refusal(
+    queues = queues_of([Queue("team", quota=4, limit=UNLIMITED, allocated=9, allocated_fixed=2)])
+
+    assert queues.refusal("team", 2.0, fixed=True) is None
+    assert "queue team: 2.5 GPUs asked, 2 of quota 4 held by what cannot be preempted" == queues.refusal(
         "team", 2.5, fixed=True
     )
+    assert queues.refusal("team", 2.5, fixed=False) is None
+
+
+def test_limits_all_the_way_up_are_asked_before_quotas():
+    assert "queue dept: 2.5 GPUs asked, 8 of limit 10 allocated" == QUEUES.refusal("team", 2.5, fixed=True)
 
 
 def test_quotas_above_hold_too():
