@@ -20,6 +20,7 @@ from foreslice.commands.config import config
 from foreslice.commands.discover import discover
 from foreslice.commands.history import history
 from foreslice.commands.inventory import inventory
+from foreslice.commands.metrics import metrics
 from foreslice.commands.options import (
     EXIT_BUG,
     EXIT_INPUT,
@@ -36,6 +37,7 @@ app.command()(loop.demo)
 app.command()(inventory)
 app.command()(discover)
 app.add_typer(config, name="config")
+app.add_typer(metrics, name="metrics")
 app.add_typer(bench, name="bench")
 app.add_typer(history, name="history")
 

@@ -215,10 +215,12 @@ def have_same_surroundings(settings: Settings, other: Settings) -> bool:
 
 
 def _outside(settings: Settings) -> tuple[object, ...]:
-    served = [(w.namespace, w.name, w.model, w.slo, w.match) for w in settings.workloads]
+    served = [
+        (w.namespace, w.name, w.model, w.slo, w.match, w.router_match, w.engine) for w in settings.workloads
+    ]
     leads = settings.acting and isinstance(settings.cluster, KubernetesCluster)
     kept = settings.history and (settings.history, settings.loop.history)
-    return settings.metrics, settings.cluster, served, leads, kept
+    return settings.metrics, settings.engines, settings.cluster, served, leads, kept
 
 
 def _world(

@@ -78,6 +78,7 @@ def _need(tick: Tick, workload: Workload) -> dict[str, Any]:
         return {}
     return {
         "need": {"up": need.up, "keep": need.keep, "reactive": need.reactive},
+        "demand_from": tick.readings[workload.key].origin if workload.key in tick.readings else None,
         "cheapest": _cheapest(tick, workload),
         "distrust": list(need.distrust),
     }

@@ -48,6 +48,7 @@ class Tick:
         decisions: What was decided, in the order in which room was given out.
         results: What became of each step.
         conditions: Why something is not done, one line each; empty when all is well.
+        readings: What the newest readings of demand said, by workload; none where they were not read.
     """
 
     at_s: float
@@ -57,6 +58,7 @@ class Tick:
     decisions: tuple[Decision, ...] = ()
     results: tuple[StepResult, ...] = ()
     conditions: tuple[str, ...] = ()
+    readings: Mapping[WorkloadKey, NowReading] = field(default_factory=dict)
 
     @property
     def cards_if_packed(self) -> int:
@@ -145,13 +147,25 @@ class Loop:
         conditions = [self.forecast_trouble] if self.forecast_trouble else []
         fleet = self._view(conditions)
         outlooks = self._outlooks
-        needs = self._needs(fleet, outlooks, at_s, conditions)
+        readings = self._readings(fleet, outlooks, at_s, conditions)
+        needs = {
+            workload.key: self._need(workload, outlooks[workload.key], readings.get(workload.key), at_s)
+            for workload in self._workloads
+        }
+        conditions += [
+            f"{key}: demand now is unknown"
+            for key, need in needs.items()
+            if need.reactive is None
+            and key in readings
+            and not outlooks[key].is_blind
+            and (fleet is None or fleet.standing(key) is not None)
+        ]
         conditions += [
             f"{key}: no forecast: {outlook.no_forecast_because}"
             for key, outlook in outlooks.items()
             if outlook.forecast is None and not outlook.is_blind
         ]
-        seen = Tick(at_s, fleet, outlooks, needs, conditions=tuple(conditions))
+        seen = Tick(at_s, fleet, outlooks, needs, conditions=tuple(conditions), readings=readings)
         if fleet is None:
             return seen, None
         question = Question(
@@ -194,24 +208,6 @@ class Loop:
         conditions += [f"{key}: {fleet.refused.get(key, 'no such Deployment')}" for key in sorted(missing)]
         conditions += sorted(set(fleet.barred.values()))
         return fleet
-
-    def _needs(
-        self, fleet: Fleet | None, outlooks: Mapping[WorkloadKey, Outlook], at_s: float, conditions: list[str]
-    ) -> dict[WorkloadKey, Need]:
-        readings = self._readings(fleet, outlooks, at_s, conditions)
-        needs = {
-            workload.key: self._need(workload, outlooks[workload.key], readings.get(workload.key), at_s)
-            for workload in self._workloads
-        }
-        conditions += [
-            f"{key}: demand now is unknown"
-            for key, need in needs.items()
-            if need.reactive is None
-            and key in readings
-            and not outlooks[key].is_blind
-            and (fleet is None or fleet.standing(key) is not None)
-        ]
-        return needs
 
     def _readings(
         self, fleet: Fleet | None, outlooks: Mapping[WorkloadKey, Outlook], at_s: float, conditions: list[str]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
 from predictor.engines import Engine, Role
+from predictor.sources.matching import LabelValues, shown
 from predictor.vocabulary import Vocabulary
 
 DEMAND = (Signal.ARRIVALS, Signal.COMPLETIONS)
@@ -133,7 +134,10 @@ def proposed(ready: frozenset[WorkloadKey], others: frozenset[WorkloadKey], live
 
 
 def faults(
-    match: Labels, live: Sequence[Seen], ready: frozenset[WorkloadKey] | None, others: frozenset[WorkloadKey]
+    match: LabelValues,
+    live: Sequence[Seen],
+    ready: frozenset[WorkloadKey] | None,
+    others: frozenset[WorkloadKey],
 ) -> list[str]:
     """Return what is wrong with a match, one line each; nothing where it has one demand series and all pods.
 
@@ -143,7 +147,7 @@ def faults(
         ready: Its ready pods, `None` where no cluster says.
         others: Pods of others.
     """
-    wanted = ", ".join(f"{label}={value}" for label, value in match.items())
+    wanted = shown(match)
     if not live:
         return [f"no live series of a known engine carries {wanted}"]
     demand = [one for one in live if one.signal in DEMAND]

@@ -19,6 +19,7 @@ from foreslice.settings.load import matches_of
 from foreslice.settings.schema import KubernetesCluster, PrometheusMetrics, Settings
 from predictor.engines import Role
 from predictor.identity import DEMAND, Seen, faults, seen
+from predictor.sources.matching import LabelValues, Match, Selection
 from predictor.sources.promql import selector
 from predictor.sources.query import QueryApi
 
@@ -40,7 +41,7 @@ def prove(settings: Settings, folder: Path) -> dict[WorkloadKey, Proof]:
     api = QueryApi(metrics.url, access_of(metrics, folder))
     held = _held(settings, folder, matches)
     at_s = WallClock().now_s()
-    return {key: _proof(key, labels, _live(api, labels, at_s), held) for key, labels in matches.items()}
+    return {key: _proof(key, match.labels, _live(api, match, at_s), held) for key, match in matches.items()}
 
 
 def _held(
@@ -57,15 +58,16 @@ def _held(
     return {serving.key: serving for serving in found.servings}
 
 
-def _live(api: QueryApi, labels: Mapping[str, str], at_s: float) -> list[Seen]:
+def _live(api: QueryApi, match: Match, at_s: float) -> list[Seen]:
     vocabulary = speaking(Role.ENGINE, Role.ROUTER)
-    wanted = selector(vocabulary.names(Signal), {label: (value,) for label, value in labels.items()})
+    spellings = {label: Selection(match.labels, vocabulary).spellings(label) for label in match.labels}
+    wanted = selector(vocabulary.names(Signal), spellings)
     return seen((series for series, _, _ in api.readings(wanted, RECENT_S, at_s).series), vocabulary)
 
 
 def _proof(
     key: WorkloadKey,
-    labels: Mapping[str, str],
+    labels: LabelValues,
     live: list[Seen],
     held: Mapping[WorkloadKey, Serving] | None,
 ) -> Proof:

@@ -15,6 +15,7 @@ from capacity.catalogue import MODELS, ModelSpec
 from fleet.errors import InputError
 from fleet.workload import LatencyTarget, Limits, Mode, Slo, Workload, WorkloadKey
 from foreslice.rules import Rules
+from foreslice.settings.engines import AUTO
 from foreslice.settings.schema import (
     EndToEndTarget,
     FileMetrics,
@@ -24,6 +25,9 @@ from foreslice.settings.schema import (
     WorkloadSettings,
     known_keys,
 )
+from predictor.engines import Role, shipped
+from predictor.sources.matching import Match
+from predictor.vocabulary import Vocabulary, any_engine, any_router
 
 _MERGE = "tag:yaml.org,2002:merge"
 
@@ -101,9 +105,21 @@ def models_of(settings: Settings, folder: Path) -> Mapping[str, ModelSpec]:
     return {**MODELS, **described}
 
 
-def matches_of(settings: Settings) -> dict[WorkloadKey, dict[str, str]]:
-    """Return the labels by which each workload's series are known."""
-    return {WorkloadKey(w.namespace, w.name): w.labels for w in settings.workloads}
+def matches_of(settings: Settings) -> dict[WorkloadKey, Match]:
+    """Return how each workload's series are known: their labels, and the engines that may export them."""
+    own = [described.engine(name) for name, described in settings.engines.items()]
+    engines = [*any_engine().engines, *(one for one in own if one.role is Role.ENGINE)]
+    routers = Vocabulary([*any_router().engines, *(one for one in own if one.role is Role.ROUTER)])
+    named = {engine.name: engine for engine in (*shipped().values(), *own)}
+    return {
+        WorkloadKey(w.namespace, w.name): Match(
+            w.labels,
+            router=w.router_match,
+            engines=Vocabulary(engines if w.engine == AUTO else [named[w.engine]]),
+            routers=routers,
+        )
+        for w in settings.workloads
+    }
 
 
 def _problem(recording: Path) -> str:

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from fleet.boards import BOARDS
 from fleet.workload import Isolation, Router, Tier
 from foreslice.settings.durations import EndToEnd, FirstToken, History, InterToken, Lead, Pause, written
+from foreslice.settings.engines import AUTO, EngineSettings, LabelValues, engines_of, misfit
 from foreslice.settings.group import Group
 from foreslice.settings.model import ModelSettings, one_of, or_a_name
 from foreslice.settings.restraint import FreezeSettings, ShrinkSettings
@@ -96,9 +97,16 @@ class WorkloadSettings(Group):
     namespace: Annotated[Name, Field(description="namespace of its Deployment")] = "default"
     model: Annotated[ModelSettings, Field(json_schema_extra=or_a_name)]
     match: Annotated[
-        dict[str, str],
+        dict[str, LabelValues],
         Field(description="labels that its series carry; default: namespace and model_name = its name"),
     ] = Field(default_factory=dict)
+    router_match: Annotated[
+        dict[str, LabelValues],
+        Field(description="labels of what a router in front says of it; default: none is read"),
+    ] = Field(default_factory=dict)
+    engine: Annotated[
+        str, Field(description="what its pods run: auto = as their series show, or the name of an engine")
+    ] = AUTO
     slo: SloSettings
     tier: Annotated[Tier, Field(description="certainty bought: demand quantile .90, .95 or .99")] = (
         Tier.BALANCED
@@ -113,7 +121,7 @@ class WorkloadSettings(Group):
     scheduler: Annotated[str, Field(description="scheduler that places its pods")] = "default-scheduler"
 
     @property
-    def labels(self) -> dict[str, str]:
+    def labels(self) -> dict[str, str | tuple[str, ...]]:
         """Labels by which its series are known."""
         return self.match or {"namespace": self.namespace, "model_name": self.name}
 
@@ -234,6 +242,10 @@ class Settings(Group):
     ] = ()
     http: HttpSettings = HttpSettings()
     # Not `min_length`: pydantic counts the items that are good, and would call a list of bad ones empty.
+    engines: Annotated[
+        dict[Name, EngineSettings],
+        Field(description="engines and routers that foreslice does not know, by name"),
+    ] = Field(default_factory=dict)
     workloads: Annotated[tuple[WorkloadSettings, ...], Field(json_schema_extra={"minItems": 1})]
 
     @field_validator("workloads")
@@ -264,6 +276,14 @@ class Settings(Group):
         return self
 
     @model_validator(mode="after")
+    def _engines_are_known(self) -> Settings:
+        known = engines_of(self.engines)
+        for index, workload in enumerate(self.workloads):
+            if problem := misfit(workload.engine, workload.match, known):
+                raise _misplaced(problem, "workloads", index, "engine")
+        return self
+
+    @model_validator(mode="after")
     def _fits_a_recording(self) -> Settings:
         if self.metrics.source != "file":
             return self
@@ -271,9 +291,10 @@ class Settings(Group):
             message = "a recorded file cannot be acted on in a cluster: its time stands at its newest row"
             raise _misplaced(message, "acting")
         for index, workload in enumerate(self.workloads):
-            for label in COLUMNS & workload.match.keys():
-                message = "is a column of every recorded file, not a label"
-                raise _misplaced(message, "workloads", index, "match", label)
+            for match in ("match", "router_match"):
+                for label in COLUMNS & getattr(workload, match).keys():
+                    message = "is a column of every recorded file, not a label"
+                    raise _misplaced(message, "workloads", index, match, label)
         return self
 
 
@@ -288,6 +309,9 @@ def _told_apart(workload: WorkloadSettings, other: WorkloadSettings, index: int)
     if workload.labels == other.labels:
         message = f"has the same labels as {other_name}: both would get the whole demand"
         raise _misplaced(message, index, "match")
+    if workload.router_match and workload.router_match == other.router_match:
+        message = f"has the same labels as {other_name}: both would get the whole demand"
+        raise _misplaced(message, index, "router_match")
 
 
 def _misplaced(message: str, *at: str | int) -> PydanticCustomError:

@@ -21,7 +21,7 @@ from predictor.inspection.reading import (
 from predictor.inspection.scrape import Exposed
 from predictor.vocabulary import Vocabulary
 
-_PARTS = {Signal.TTFT_SUM, Signal.TTFT_COUNT}
+_PARTS = {signal for signal in Signal if signal.endswith(("_sum", "_count"))}
 """Signals that are parts of a distribution, which tells more."""
 
 

@@ -13,7 +13,7 @@ from fleet.signal import Signal
 from fleet.workload import WorkloadKey
 from predictor.ports import InstantSamples, SignalBuckets
 from predictor.readings import SeriesKey, SeriesStore
-from predictor.sources.matching import Match, Selection, match_of
+from predictor.sources.matching import LabelValues, Match, Selection, match_of, shown
 from predictor.sources.table import read_table
 from predictor.vocabulary import Vocabulary
 
@@ -32,7 +32,7 @@ class FileSource:
         InputError: The file cannot be read or used as it is, or holds no row of a workload.
     """
 
-    def __init__(self, path: Path, matches: Mapping[WorkloadKey, Mapping[str, str] | Match]) -> None:
+    def __init__(self, path: Path, matches: Mapping[WorkloadKey, LabelValues | Match]) -> None:
         self._path = path
         self._matches = {workload: match_of(labels) for workload, labels in matches.items()}
         self._version = self._seen()
@@ -125,7 +125,7 @@ def _rows_of(workload: WorkloadKey, part: Selection, table: pd.DataFrame, path: 
         is_row &= table[label].isin(part.spellings(label)).to_numpy()
     if is_row.any():
         return table[is_row & table["series"].isin(part.vocabulary.names(Signal)).to_numpy()]
-    wanted = ", ".join(f"{label}={value}" for label, value in labels.items())
+    wanted = shown(labels)
     there = "; ".join(f"{label}: {_some(list(table[label].cat.categories))}" for label in labels)
     raise InputError(
         f"no row of workload {workload} ({wanted})", where=str(path), fix=f"the file has {there}"

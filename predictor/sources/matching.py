@@ -7,20 +7,23 @@ from dataclasses import dataclass, field
 
 from predictor.vocabulary import Vocabulary, any_engine, any_router
 
+LabelValues = Mapping[str, str | tuple[str, ...]]
+"""Labels, each with the value that it has, or with several of which it has one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
     """How one workload's series are known.
 
     Attributes:
-        labels: Labels of its engines' series, with their values.
-        router: Labels of what a router in front of them says of it; empty = none is read.
+        labels: Labels of its engines' series, each with its value or with several, one of which it has.
+        router: Likewise of what a router in front of them says of it; empty = none is read.
         engines: Engines that its pods may run.
         routers: Routers that may stand in front.
     """
 
-    labels: Mapping[str, str]
-    router: Mapping[str, str] = field(default_factory=dict)
+    labels: LabelValues
+    router: LabelValues = field(default_factory=dict)
     engines: Vocabulary = field(default_factory=any_engine)
     routers: Vocabulary = field(default_factory=any_router)
 
@@ -39,15 +42,24 @@ class Match:
 class Selection:
     """Series of one vocabulary with given labels."""
 
-    labels: Mapping[str, str]
+    labels: LabelValues
     vocabulary: Vocabulary
 
     def spellings(self, label: str) -> set[str]:
         """Return the values of a label that count: as it was written, and in lower case if so exported."""
-        value = self.labels[label]
-        return {value, value.lower()} if label in self.vocabulary.lower_case else {value}
+        told = self.labels[label]
+        values = {told} if isinstance(told, str) else set(told)
+        return values | (
+            {value.lower() for value in values} if label in self.vocabulary.lower_case else set()
+        )
 
 
-def match_of(labels: Mapping[str, str] | Match) -> Match:
+def shown(labels: LabelValues) -> str:
+    """Return labels as people write them."""
+    told = ((label, (value,) if isinstance(value, str) else value) for label, value in labels.items())
+    return ", ".join(f"{label}={' or '.join(values)}" for label, values in told)
+
+
+def match_of(labels: LabelValues | Match) -> Match:
     """Return the match that labels alone stand for: any engine, no router."""
     return labels if isinstance(labels, Match) else Match(labels)

@@ -17,7 +17,7 @@ from predictor.ports import Floats, InstantSamples, SignalBuckets
 from predictor.readings import SeriesKey, SeriesStore
 from predictor.series import STALE_S
 from predictor.sources.access import Access
-from predictor.sources.matching import Match, match_of
+from predictor.sources.matching import LabelValues, Match, match_of
 from predictor.sources.promql import selector
 from predictor.sources.query import QueryApi
 from predictor.vocabulary import Vocabulary
@@ -55,7 +55,7 @@ class PrometheusSource:
     def __init__(
         self,
         url: str,
-        matches: Mapping[WorkloadKey, Mapping[str, str] | Match],
+        matches: Mapping[WorkloadKey, LabelValues | Match],
         *,
         access: Access = OPEN,
     ) -> None:
@@ -71,7 +71,7 @@ class PrometheusSource:
                         where=f"match of {workload}",
                         fix="name at least one",
                     )
-                selector((), {label: (value,) for label, value in part.labels.items()})
+                selector((), {label: part.spellings(label) for label in part.labels})
 
     def origins(self) -> dict[WorkloadKey, str]:
         """Return in words, by workload, all that its buckets depend on: server, labels and series."""

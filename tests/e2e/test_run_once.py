@@ -56,6 +56,7 @@ SHOWN = group(
                     "no_forecast_because": {"type": "null"},
                     "capacity_per_replica": {"type": "object", "additionalProperties": NUMBER},
                     "need": group({"up": NUMBER, "keep": NUMBER, "reactive": NUMBER}),
+                    "demand_from": TEXT,
                     "distrust": TEXTS,
                     "cheapest": {"type": ["string", "null"]},
                 },

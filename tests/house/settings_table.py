@@ -29,7 +29,7 @@ def _rows(group, definitions, prefix):
     for name, field in group["properties"].items():
         inner = _groups(field, definitions)
         for part in inner:
-            many = "[]" if field.get("type") == "array" else ""
+            many = "[]" if field.get("type") == "array" else ".NAME" if _values(field) else ""
             yield from _rows(part, definitions, f"{prefix}{name}{many}.")
         if not inner:
             described = _resolved(field, definitions)
@@ -53,8 +53,15 @@ def _only(group):
 def _groups(field, definitions):
     """The groups of keys that a field may hold; none for a plain value."""
     options = [field, *field.get("oneOf", []), *field.get("anyOf", []), field.get("items", {})]
+    options += _values(field)
     named = [_resolved(option, definitions) for option in options]
     return [option for option in named if "properties" in option]
+
+
+def _values(field):
+    """What the keys that a user chooses may hold; none where all keys are known."""
+    free = [*field.get("patternProperties", {}).values(), field.get("additionalProperties")]
+    return [value for value in free if value]
 
 
 def _resolved(field, definitions):
@@ -85,7 +92,11 @@ def _allowed(field):
         return field["description"] if field.get("description", "").startswith("a duration") else "a duration"
     if field.get("format") == "date-time":
         return "a time, RFC 3339"
-    names = {"boolean": "`true`, `false`", "object": "labels", "string": "text"}
+    if any("anyOf" in value for value in _values(field)):
+        return "names by signal"
+    if isinstance(field["type"], list):
+        return "text, or several"
+    names = {"boolean": "`true`, `false`", "object": "texts by name", "string": "text"}
     return names[field["type"]]
 
 

@@ -132,7 +132,7 @@ WRONG = {
     ),
     "label called as a source is": (
         HEAD + one(match={"file": 3}),
-        ["5: workloads[0].match.file: must be a valid string (is 3)"],
+        ["5: workloads[0].match.file: must be a text, or a list of texts one of which it has (is 3)"],
     ),
     "other version": (
         "version: v2\n" + HEAD.split("\n", 1)[1] + GOOD,
@@ -325,7 +325,8 @@ def test_every_key_of_a_workload_arrives(write):
         workload.limits,
         workload.scheduler,
     )
-    assert {workload.key: {"model_name": "x"}} == matches_of(settings)
+    [match] = matches_of(settings).values()
+    assert ({"model_name": "x"}, {}) == (match.labels, match.router)
 
 
 def test_a_percentile_without_a_limit_beside_the_one_that_is_meant_is_not_there(write):
@@ -341,8 +342,10 @@ def test_the_name_of_a_deployment_may_have_dots(write):
 
 
 def test_series_are_matched_by_namespace_and_model_name_unless_told_otherwise(write):
-    assert {WorkloadKey("default", "chat"): {"namespace": "default", "model_name": "chat"}} == matches_of(
-        load(write(HEAD + GOOD))
+    [(key, match)] = matches_of(load(write(HEAD + GOOD))).items()
+    assert (WorkloadKey("default", "chat"), {"namespace": "default", "model_name": "chat"}) == (
+        key,
+        match.labels,
     )
 
 

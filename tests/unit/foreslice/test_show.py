@@ -8,6 +8,8 @@ import pytest
 from actuator.outcome import Outcome, StepResult
 from allocator.decide import Decision
 from fleet.change import Step, Verb
+from fleet.demand import DemandOrigin, NowReading
+from fleet.sample import Idle
 from foreslice import show
 from foreslice.tick import Tick
 from tests.builders.deciding import forecast, need, workload
@@ -30,6 +32,11 @@ def tick():
         (decision,),
         (StepResult(key("chat"), step, Outcome.HELD, "not now"),),
         ("serving/talk: no such Deployment",),
+        {
+            key("chat"): NowReading(
+                key("chat"), AT_S, Idle(), Idle(), Idle(), None, origin=DemandOrigin.ROUTER
+            )
+        },
     )
 
 
@@ -51,6 +58,7 @@ def test_json_has_every_workload_whatever_is_known_of_it(tick):
     assert {"workload": "serving/talk", "mode": "full"} == talk
     assert {"up": 0.5, "keep": 0.75, "reactive": 0.5} == chat["need"]
     assert ["pod x is not scraped"] == chat["distrust"]
+    assert "requests that came to the router" == chat["demand_from"]
     assert ("1 x whole", "2 x whole", "1 x whole") == (chat["stands"], chat["goal"], chat["without_forecast"])
     assert {"window_s": 120, "quantile": 0.9, "work": 0.7} == chat["forecast"]["peaks"][0]
 
