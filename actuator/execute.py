@@ -8,8 +8,10 @@ lost with the process. An error of one workload stays with that workload.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from actuator.evidence import news
 from actuator.gate import Terms, refusal
 from actuator.guards import Halt
 from actuator.objects.plans import is_open
@@ -84,9 +86,6 @@ class Executor:
         """
         if halt.everything:
             return _all_held(changes, halt.everything[0])
-        changes = [change for change in changes if change.steps or self._is_unsettled(change, terms)]
-        if not changes:
-            return ()
         try:
             fleet = self._cluster.view(tuple(terms))
         except ForesliceError as error:
@@ -96,6 +95,7 @@ class Executor:
         results = [result for task in tasks for result in self._add(task, stepper)]
         for task in tasks:
             self._settle(task, at_s)
+            self._note_news(task)
         unforeseen = [target for target, held in terms.items() if not held.is_fall_foreseen]
         pace = Pace(fleet, changes, unforeseen, at_s, self._limits)
         results += self._move(tasks, fleet, stepper, halt, pace)
@@ -165,6 +165,16 @@ class Executor:
             return
         if not left_open:
             self._settled[target] = task.change.goal
+
+    def _note_news(self, task: _Task) -> None:
+        """Keep in plans when what they added became ready; on trouble the next run does it."""
+        if not task.standing.has_news or not task.terms.mode.may_add or self._dry_run:
+            return
+        with suppress(ForesliceError):
+            for record in self._cluster.plans(task.change.target):
+                kept = record
+                for index, readiness in news(record, task.standing):
+                    kept = self._cluster.note_readiness(kept, index, readiness)
 
     def _is_unsettled(self, change: ChangeSet, terms: Mapping[WorkloadKey, Terms]) -> bool:
         """Return whether kept plans may have open steps that this process should end."""

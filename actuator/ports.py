@@ -18,12 +18,26 @@ from fleet.workload import WorkloadKey
 
 
 @dataclass(frozen=True, slots=True)
+class Readiness:
+    """When what a step added was there, seconds since the epoch.
+
+    Attributes:
+        scheduled_at_s: When the last of its replicas was given a node.
+        ready_at_s: When the last of them was ready.
+    """
+
+    scheduled_at_s: float
+    ready_at_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class StepRecord:
-    """How far one step of a recorded plan is, and when that became so."""
+    """How far one step of a recorded plan is, and when that became so; what it added may be ready later."""
 
     state: StepState
     at_s: float
     note: str = ""
+    readiness: Readiness | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +96,8 @@ class Cluster(Protocol):
         self, plan: PlanRecord, index: int, state: StepState, at_s: float, note: str = ""
     ) -> PlanRecord:
         """Mark a step as done, failed or superseded, or as pending again where it was held."""
+        ...
+
+    def note_readiness(self, plan: PlanRecord, index: int, readiness: Readiness) -> PlanRecord:
+        """Keep with a step that is done when what it added became ready."""
         ...

@@ -40,6 +40,8 @@ class Replica:
         is_ready: It serves, and what it runs on is what was asked.
         is_leaving: It drains and takes no new requests.
         created_at_s: Creation time, seconds since the epoch.
+        scheduled_at_s: When the scheduler gave it a node, `None` before.
+        ready_at_s: When it last became ready, `None` while it is not.
         spared_by: Annotation by which its owner asks that it is not disrupted, empty = none.
     """
 
@@ -50,6 +52,8 @@ class Replica:
     is_ready: bool
     is_leaving: bool
     created_at_s: float
+    scheduled_at_s: float | None = None
+    ready_at_s: float | None = None
     spared_by: str = ""
 
 
@@ -88,6 +92,29 @@ class DisruptionBudget:
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """An addition that has become ready, all times in seconds since the epoch.
+
+    Attributes:
+        decided_at_s: When it was decided.
+        written_at_s: When it was written and read back.
+        scheduled_at_s: When the last of its replicas was given a node.
+        ready_at_s: When the last of them was ready.
+    """
+
+    decided_at_s: float
+    written_at_s: float
+    scheduled_at_s: float
+    ready_at_s: float
+
+    @property
+    def lead_s(self) -> float:
+        """Seconds from decided to ready; waiting for room is the fleet's and not the change's."""
+        waited_s = max(0.0, self.scheduled_at_s - self.written_at_s)
+        return max(0.0, self.ready_at_s - self.decided_at_s - waited_s)
+
+
+@dataclass(frozen=True, slots=True)
 class Fall:
     """Replicas that a plan took away.
 
@@ -114,6 +141,8 @@ class Standing:
         reshaped_at_s: When a plan last took it to other shapes, `None` if never.
         moving_to: Goal of a plan that is not finished, `None` if there is none.
         falls: What kept plans took away.
+        starts: Additions of kept plans that have become ready.
+        has_news: Whether what a kept plan added is ready, and the plan does not say so yet.
         budgets: PodDisruptionBudgets that select its pods.
         permits: How far its annotations let us go, whatever settings say.
     """
@@ -124,6 +153,8 @@ class Standing:
     reshaped_at_s: float | None = None
     moving_to: Configuration | None = None
     falls: tuple[Fall, ...] = ()
+    starts: tuple[Start, ...] = ()
+    has_news: bool = False
     budgets: tuple[DisruptionBudget, ...] = ()
     permits: Mode = Mode.FULL
 

@@ -38,12 +38,18 @@ class Tier(StrEnum):
         return _DEMAND_QUANTILES[self]
 
     @property
+    def lead_time_quantile(self) -> float:
+        """Quantile of the time from decided to ready that is reckoned with."""
+        return _LEAD_TIME_QUANTILES[self]
+
+    @property
     def rank(self) -> int:
         """Order in which tiers are served when there is not enough for all, first is 0."""
         return _RANKS[self]
 
 
 _DEMAND_QUANTILES = {Tier.ECONOMY: 0.90, Tier.BALANCED: 0.95, Tier.STRICT: 0.99}
+_LEAD_TIME_QUANTILES = {Tier.ECONOMY: 0.80, Tier.BALANCED: 0.90, Tier.STRICT: 0.95}
 _RANKS = {Tier.STRICT: 0, Tier.BALANCED: 1, Tier.ECONOMY: 2}
 
 

@@ -106,6 +106,11 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
         "source",
     )
     yield _by_workload(
+        "foreslice_lead_seconds",
+        "Time from decided to ready that is reckoned with, at the quantile of the workload's tier.",
+        ((key, (), timing.lead_s) for key, timing in tick.timing.items()),
+    )
+    yield _by_workload(
         "foreslice_short_replicas",
         "Work that no allowed configuration carries, in full reference replicas.",
         ((decision.workload, (), decision.short) for decision in tick.decisions),

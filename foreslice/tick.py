@@ -17,6 +17,7 @@ from actuator.guards import Halt, halt
 from actuator.outcome import StepResult
 from actuator.ports import Cluster
 from allocator.decide import Decision, Question, additions, cards_if_packed, plan
+from allocator.lead import lead_times_s
 from allocator.need import Evidence, Need, Timing, need_of, reactive_rate_per_s
 from fleet.cluster import Fleet
 from fleet.demand import NowReading
@@ -45,6 +46,7 @@ class Tick:
         fleet: The cluster as it stood, `None` without a cluster.
         outlooks: What was known and expected, by workload.
         needs: Work needed, by workload.
+        timing: Times that were looked across, by workload.
         decisions: What was decided, in the order in which room was given out.
         results: What became of each step.
         conditions: Why something is not done, one line each; empty when all is well.
@@ -55,6 +57,7 @@ class Tick:
     fleet: Fleet | None = None
     outlooks: Mapping[WorkloadKey, Outlook] = field(default_factory=dict)
     needs: Mapping[WorkloadKey, Need] = field(default_factory=dict)
+    timing: Mapping[WorkloadKey, Timing] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
     results: tuple[StepResult, ...] = ()
     conditions: tuple[str, ...] = ()
@@ -71,7 +74,7 @@ class Loop:
 
     Args:
         workloads: Workloads to look after.
-        timing: Times to look across, the same for all workloads so far.
+        timing: Times to look across; how long changes take is what is reckoned with until it was seen.
         clock: Time.
         metrics: Where demand is read from.
         observatory: Keeps the forecasts.
@@ -147,9 +150,12 @@ class Loop:
         conditions = [self.forecast_trouble] if self.forecast_trouble else []
         fleet = self._view(conditions)
         outlooks = self._outlooks
+        timing = self._timings(fleet)
         readings = self._readings(fleet, outlooks, at_s, conditions)
         needs = {
-            workload.key: self._need(workload, outlooks[workload.key], readings.get(workload.key), at_s)
+            workload.key: self._need(
+                workload, outlooks[workload.key], readings.get(workload.key), timing[workload.key], at_s
+            )
             for workload in self._workloads
         }
         conditions += [
@@ -165,7 +171,7 @@ class Loop:
             for key, outlook in outlooks.items()
             if outlook.forecast is None and not outlook.is_blind
         ]
-        seen = Tick(at_s, fleet, outlooks, needs, conditions=tuple(conditions), readings=readings)
+        seen = Tick(at_s, fleet, outlooks, needs, timing, conditions=tuple(conditions), readings=readings)
         if fleet is None:
             return seen, None
         question = Question(
@@ -173,10 +179,17 @@ class Loop:
             workloads=tuple(w for w in self._workloads if w.key in needs),
             needs={(key, 0): need for key, need in needs.items()},
             offers={key: outlooks[key].offers for key in needs},
-            timing=dict.fromkeys(needs, self._timing),
+            timing=timing,
             at_s=at_s,
         )
         return seen, question
+
+    def _timings(self, fleet: Fleet | None) -> dict[WorkloadKey, Timing]:
+        """Return the times of each workload, with how long its changes were seen to take."""
+        tiers = {workload.key: workload.tier for workload in self._workloads}
+        standings = fleet.standings if fleet is not None else ()
+        leads_s = lead_times_s(standings, tiers, self._timing.lead_s)
+        return {key: replace(self._timing, lead_s=lead_s, regrow_s=lead_s) for key, lead_s in leads_s.items()}
 
     def _terms(self, seen: Tick) -> dict[WorkloadKey, Terms]:
         """Return what the executor judges each step by, in the order of the workloads."""
@@ -226,24 +239,26 @@ class Loop:
             if key in samples
         }
 
-    def _need(self, workload: Workload, outlook: Outlook, reading: NowReading | None, at_s: float) -> Need:
+    def _need(
+        self, workload: Workload, outlook: Outlook, reading: NowReading | None, timing: Timing, at_s: float
+    ) -> Need:
         age_s = at_s - outlook.end_s
         reactive: float | None = None
         distrust: tuple[str, ...] = ("demand now was not read",)
         if reading is not None and not outlook.is_blind:
-            rate_per_s = reactive_rate_per_s(reading, self._timing)
+            rate_per_s = reactive_rate_per_s(reading, timing)
             mix = reading.mix or outlook.mix
             if rate_per_s is not None:
                 reactive = rate_per_s * self._observatory.work_per_request_rate(workload, mix)
             distrust = reading.distrust
         evidence = Evidence(
             reactive=reactive,
-            quiet_peak=outlook.quiet_peak(at_s, self._timing.quiet_s),
+            quiet_peak=outlook.quiet_peak(at_s, timing.quiet_s),
             distrust=distrust,
             forecast=outlook.forecast if age_s <= FORECAST_ADDS_FOR_S else None,
             forecast_age_s=age_s,
         )
-        return need_of(workload.key, workload.scheduler, workload.tier, evidence, self._timing)
+        return need_of(workload.key, workload.scheduler, workload.tier, evidence, timing)
 
     def _with_plans(self, due: Sequence[Decision], at_s: float, stops: Halt) -> Iterator[Decision]:
         """Yield what is due, then what the newest plan moves where nothing is due and its start still stands.

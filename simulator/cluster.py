@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from actuator.manifest import Json, version_of
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
 from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.objects.variants import is_variant_of, variant_objects
-from actuator.ports import PlanRecord, StepRecord
+from actuator.ports import PlanRecord, Readiness, StepRecord
 from fleet.change import ChangeSet, StepState
 from fleet.cluster import Fleet
 from fleet.errors import ConflictError, RefusedError
@@ -111,6 +112,10 @@ class EmbeddedCluster:
     ) -> PlanRecord:
         """Mark a step as done, failed or superseded."""
         return self._mark(plan, index, StepRecord(state, at_s, note))
+
+    def note_readiness(self, plan: PlanRecord, index: int, readiness: Readiness) -> PlanRecord:
+        """Keep with a step that is done when what it added became ready."""
+        return self._mark(plan, index, replace(plan.steps[index], readiness=readiness))
 
     def _mark(self, plan: PlanRecord, index: int, step: StepRecord) -> PlanRecord:
         namespace, name = plan.change.target.namespace, plan.change.name

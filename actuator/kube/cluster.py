@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from threading import Lock
 
 from actuator.kube.apiserver import ApiServer
@@ -28,7 +29,7 @@ from actuator.objects.plans import newest_first, plan_of, record_of, status_of, 
 from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.objects.variants import is_variant_of, variant_objects
-from actuator.ports import PlanRecord, StepRecord
+from actuator.ports import PlanRecord, Readiness, StepRecord
 from fleet.change import ChangeSet, StepState
 from fleet.cluster import Fleet
 from fleet.errors import ConflictError, RefusedError, UnavailableError
@@ -197,6 +198,10 @@ class KubeCluster:
     ) -> PlanRecord:
         """Mark a step as done, failed or superseded, or as pending again where it was held."""
         return self._mark(plan, index, StepRecord(state, at_s, note))
+
+    def note_readiness(self, plan: PlanRecord, index: int, readiness: Readiness) -> PlanRecord:
+        """Keep with a step that is done when what it added became ready."""
+        return self._mark(plan, index, replace(plan.steps[index], readiness=readiness))
 
     def _apply_scale(self, scope: Scope, name: str, replicas: int, expects: str | None) -> Json:
         path = scope.resource.path(scope.namespace, name, "scale")

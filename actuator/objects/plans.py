@@ -16,7 +16,7 @@ from actuator.manifest import (
     timestamp_of,
     version_of,
 )
-from actuator.ports import PlanRecord, StepRecord
+from actuator.ports import PlanRecord, Readiness, StepRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.cluster import Fall
 from fleet.errors import RefusedError
@@ -66,7 +66,7 @@ def plan_of(change: ChangeSet) -> Json:
 
 def status_of(steps: Iterable[StepRecord]) -> Json:
     """Return the `status` that says how far each step is."""
-    return {"steps": [{"state": s.state, "at": timestamp_of(s.at_s), "note": s.note} for s in steps]}
+    return {"steps": [_status(step) for step in steps]}
 
 
 def record_of(plan: Json) -> PlanRecord:
@@ -81,7 +81,7 @@ def record_of(plan: Json) -> PlanRecord:
         decided_at_s=decided_at_s,
     )
     status: list[Json] = (plan.get("status") or {}).get("steps") or []
-    steps = tuple(StepRecord(StepState(s["state"]), seconds_of(s["at"]), s.get("note", "")) for s in status)
+    steps = tuple(_read_status(step) for step in status)
     pending = StepRecord(StepState.PENDING, decided_at_s)
     return PlanRecord(change, steps or (pending,) * len(change.steps), version_of(plan))
 
@@ -142,6 +142,21 @@ def _read_step(body: Json) -> Step:
         expects=body.get("expects"),
         reason=body["reason"],
     )
+
+
+def _status(step: StepRecord) -> Json:
+    body = {"state": step.state, "at": timestamp_of(step.at_s), "note": step.note}
+    if step.readiness is None:
+        return body
+    times = (step.readiness.scheduled_at_s, step.readiness.ready_at_s)
+    return body | dict(zip(("scheduledAt", "readyAt"), map(timestamp_of, times), strict=True))
+
+
+def _read_status(body: Json) -> StepRecord:
+    readiness = None
+    if "readyAt" in body:
+        readiness = Readiness(seconds_of(body["scheduledAt"]), seconds_of(body["readyAt"]))
+    return StepRecord(StepState(body["state"]), seconds_of(body["at"]), body.get("note", ""), readiness)
 
 
 def _counts(configuration: Configuration) -> list[Json]:

@@ -103,16 +103,18 @@ class Observer:
         )
 
     def _replica(self, pod: Json, variant: str, claim: str, asked: Shape) -> Replica:
-        device = self._device(pod, claim)
+        device, ready = self._device(pod, claim), _true(pod, "Ready")
         runs_on = asked if device is None else self._shape(device)
         return Replica(
             pod=pod["metadata"]["name"],
             variant=variant,
             shape=runs_on or asked,
             device=device,
-            is_ready=_is_ready(pod) and runs_on == asked and device is not None,
+            is_ready=ready is not None and runs_on == asked and device is not None,
             is_leaving="deletionTimestamp" in pod["metadata"],
             created_at_s=seconds_of(pod["metadata"]["creationTimestamp"]),
+            scheduled_at_s=_since_s(_true(pod, "PodScheduled")),
+            ready_at_s=_since_s(ready),
             spared_by=spared_by(pod),
         )
 
@@ -138,9 +140,16 @@ def _is_over(pod: Json) -> bool:
     return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
 
 
-def _is_ready(pod: Json) -> bool:
+def _true(pod: Json, name: str) -> Json | None:
+    """Return a condition of a pod, `None` unless it is true."""
     conditions: list[Json] = (pod.get("status") or {}).get("conditions") or []
-    return any((c["type"], c["status"]) == ("Ready", "True") for c in conditions)
+    return next((c for c in conditions if (c["type"], c["status"]) == (name, "True")), None)
+
+
+def _since_s(condition: Json | None) -> float | None:
+    """Return since when a condition holds, seconds since the epoch; `None` where that is not said."""
+    since = condition.get("lastTransitionTime") if condition is not None else None
+    return None if since is None else seconds_of(since)
 
 
 def _by_owner(bodies: Iterable[Json]) -> dict[str, list[Json]]:

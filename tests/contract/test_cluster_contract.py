@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 import pytest
 
 from actuator.mechanisms.dra import Ask, claim_template, request_of
+from actuator.ports import Readiness, StepRecord
 from fleet.boards import H100_80GB
 from fleet.change import ChangeSet, Step, StepState, Verb
+from fleet.cluster import Start
 from fleet.errors import ConflictError, RefusedError
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
@@ -141,6 +143,10 @@ class TestView:
         assert (WHOLE, True, False) == (replica.shape, replica.is_ready, replica.is_leaving)
         assert (replica.device,) == cluster.view([WEB]).allocated
         assert Configuration({WHOLE: 1}) == seen.ready
+
+    def test_it_shows_since_when_a_replica_is_placed_and_ready(self, cluster):
+        (replica,) = standing(cluster).variants[0].replicas
+        assert replica.created_at_s <= replica.scheduled_at_s < replica.ready_at_s
 
     def test_a_workload_that_is_not_there_has_no_standing(self, cluster):
         assert standing(cluster, WorkloadKey("shop", "nothing")) is None
@@ -313,6 +319,22 @@ class TestPlans:
             (step.state, step.at_s, step.note) for step in plan.steps
         ]
         assert (plan,) == cluster.plans(WEB)
+
+    def test_when_what_it_added_was_ready_stays_with_a_step(self, cluster):
+        plan = cluster.claim_step(cluster.record(change()), 1, START_S + 10)
+        plan = cluster.finish_step(plan, 1, StepState.DONE, START_S + 20, "added")
+        noted = cluster.note_readiness(plan, 1, Readiness(START_S + 21, START_S + 95))
+        expected = StepRecord(StepState.DONE, START_S + 20, "added", Readiness(START_S + 21, START_S + 95))
+        assert expected == noted.steps[1]
+        assert (noted,) == cluster.plans(WEB)
+        assert (Start(START_S, START_S + 20, START_S + 21, START_S + 95),) == standing(cluster).starts
+
+    def test_readiness_is_noted_on_the_version_that_was_read(self, cluster):
+        plan = cluster.claim_step(cluster.record(change()), 1, START_S + 10)
+        done = cluster.finish_step(plan, 1, StepState.DONE, START_S + 20)
+        with pytest.raises(ConflictError):
+            cluster.note_readiness(plan, 1, Readiness(START_S + 21, START_S + 95))
+        assert (done,) == cluster.plans(WEB)
 
     def test_of_two_that_claim_a_step_one_is_too_late(self, cluster):
         plan = cluster.record(change())

@@ -12,7 +12,7 @@ from fleet.errors import ConflictError, RefusedError, UnavailableError
 from fleet.shape import Shape
 from fleet.workload import WorkloadKey
 
-WRITES = ("create_variant", "scale", "record", "claim_step", "finish_step")
+WRITES = ("create_variant", "scale", "record", "claim_step", "finish_step", "note_readiness")
 VERBS = ("view", "plans", *WRITES)
 
 
@@ -148,6 +148,9 @@ class FakeCluster:
 
     def finish_step(self, plan, index, state, at_s, note=""):
         return self._mark("finish_step", plan, index, StepRecord(state, at_s, note))
+
+    def note_readiness(self, plan, index, readiness):
+        return self._mark("note_readiness", plan, index, replace(plan.steps[index], readiness=readiness))
 
     def _mark(self, verb, plan, index, step):
         self._called(verb, plan.change.target)
