@@ -50,7 +50,7 @@ WRONG = {
         HEAD + one(model={"config": "nowhere.json"}),
         [
             "5: workloads[0].model.config: no such file; "
-             "give the config.json of a model on Hugging Face (is 'nowhere.json')"
+            "give the config.json of a model on Hugging Face (is 'nowhere.json')"
         ],
     ),
     "unknown board": (

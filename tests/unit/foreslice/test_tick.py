@@ -6,96 +6,12 @@ import numpy as np
 import pytest
 
 from actuator.outcome import Outcome
-from allocator.need import Timing
-from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
-from fleet.demand import Mix
 from fleet.shape import Shape
 from fleet.workload import Mode
-from foreslice.outlook import Observatory
-from foreslice.rules import Freeze, Rules
-from foreslice.tick import FORECAST_ADDS_FOR_S, PLAN_HOLDS_FOR_S, Loop
-from predictor.ladder import Ladder
-from tests.builders.deciding import workload
+from foreslice.tick import FORECAST_ADDS_FOR_S
 from tests.builders.fleet import fleet, key, running, standing
-from tests.fakes.metrics import OUTPUT, PROMPT, FakeMetrics
-from tests.fakes.still_cluster import StillCluster
-
-START_S = 1_700_000_040
-"""A whole minute."""
-
-NOON = 180
-"""Minute of the scripts at which the first tick comes."""
-
-CAPACITY = CapacityModel([H100_80GB])
-DOWN = "demand now is not read: the metrics source does not answer"
-
-
-def rate_of(work, of):
-    """Requests/s that are this much work of a workload."""
-    return work * CAPACITY.sustained(of, CAPACITY.reference(of), Mix(PROMPT, OUTPUT))
-
-
-class Clock:
-    def __init__(self, now_s):
-        self._now_s = now_s
-
-    def now_s(self):
-        return self._now_s
-
-    def at(self, minute):
-        self._now_s = START_S + 60 * minute
-
-
-class Scene:
-    """A loop over one workload whose work is scripted by minute, and who stands as `stands` says."""
-
-    def __init__(
-        self, work, stands="1 x whole", mode=Mode.FULL, acting=True, cards=8, scraped=True, freezes=()
-    ):
-        self.workload = workload(mode=mode)
-        self.cluster = StillCluster(running(fleet(cards), standing("chat", stands)))
-        ready = [r.pod for v in self.cluster.fleet.standings[0].variants for r in v.replicas]
-        rates = np.asarray([rate_of(x, self.workload) for x in work])
-        pods = {key("chat"): tuple(ready) if scraped else tuple(ready[:-1])}
-        self.metrics = FakeMetrics(START_S, {key("chat"): rates}, pods)
-        self.clock = Clock(START_S + 60 * NOON)
-        self.loop = self.loop_on(self.cluster, acting, freezes)
-
-    def loop_on(self, cluster, acting=True, freezes=()):
-        boards, rules = (H100_80GB,), Rules(acting, freezes=freezes)
-        observatory = Observatory(
-            (self.workload,), self.metrics, CAPACITY, boards, lambda w: Ladder(w.key), 86400
-        )
-        return Loop((self.workload,), Timing(), self.clock, self.metrics, observatory, cluster, rules)
-
-    def learn(self):
-        self.loop.forecast()
-        self.loop.plan()
-        return self
-
-    def tick(self, minute=NOON):
-        self.clock.at(minute)
-        return self.loop.tick()
-
-    @property
-    def written(self):
-        """Replicas asked for by variant, as last written."""
-        return {variant: replicas for _, variant, replicas in self.cluster.writes if replicas is not None}
-
-
-def steady(work, minutes=400):
-    return [work] * minutes
-
-
-def need(tick):
-    return tick.needs[key("chat")]
-
-
-def carried(tick):
-    """Work that the decided goal carries."""
-    (decision,) = tick.decisions
-    return tick.outlooks[key("chat")].offers.carried(decision.goal)
+from tests.builders.ticking import DOWN, NOON, Scene, carried, need, steady
 
 
 class TestWithoutAForecast:
@@ -347,86 +263,6 @@ class TestWhatMayBeWritten:
         scene.tick()
 
         assert scene.written.get("chat-whole", 4) >= 4
-
-
-class TestRemoving:
-    def test_what_is_not_needed_goes_on_trusted_evidence(self):
-        scene = Scene(steady(0.7), "4 x whole").learn()
-        tick = scene.tick()
-
-        assert () == need(tick).distrust
-        # Of four cards 15 % may go in ten minutes, and one always may.
-        assert {"chat-whole": 3} == scene.written
-
-    def test_a_fall_that_nobody_foresaw_removes_nothing(self):
-        script = np.array(steady(3.0))
-        script[NOON - 15 :] = 0.1
-        scene = Scene(script, "4 x whole").learn()
-        tick = scene.tick()
-
-        assert "chat-whole" not in scene.written
-        [held] = [result.reason for result in tick.results if result.outcome is Outcome.HELD]
-        assert "fleet breaker: 1 of 1 workloads would give up" in held
-
-    def test_in_a_freeze_nothing_goes(self):
-        freeze = Freeze("the sale", None, 3600.0, START_S + 60.0 * NOON)
-        scene = Scene(steady(0.7), "4 x whole", freezes=(freeze,)).learn()
-        tick = scene.tick()
-
-        assert [] == scene.cluster.writes
-        assert ("frozen until 2023-11-15 02:14 UTC: the sale",) == tick.conditions
-
-    def test_in_a_freeze_what_is_needed_is_added(self):
-        freeze = Freeze("the sale", None, 3600.0, START_S + 60.0 * NOON)
-        scene = Scene(steady(3.3), "1 x whole", freezes=(freeze,)).learn()
-        scene.tick()
-
-        assert scene.written["chat-whole"] >= 4
-
-    def test_a_pod_that_is_ready_but_not_scraped_keeps_all(self):
-        scene = Scene(steady(0.7), "4 x whole", scraped=False).learn()
-
-        assert need(scene.tick()).distrust != ()
-        assert [] == scene.cluster.writes
-
-    def test_an_unknown_minute_in_the_quiet_time_keeps_all(self):
-        script = steady(0.7)
-        script[NOON - 5] = np.nan
-        scene = Scene(script, "4 x whole").learn()
-        tick = scene.tick()
-
-        assert ("demand over the quiet time is not known throughout",) == need(tick).distrust
-        assert [] == scene.cluster.writes
-
-    def test_a_burst_in_the_quiet_time_keeps_what_it_needed(self):
-        script = steady(0.7)
-        script[NOON - 5] = 2.0
-        scene = Scene(script, "4 x whole").learn()
-        scene.tick()
-
-        assert scene.written.get("chat-whole", 4) >= 3
-
-    def test_a_plan_that_is_older_than_ten_minutes_is_not_followed(self):
-        scene = Scene(steady(0.7), "4 x whole").learn()
-        for minutes, written in ((11, {}), (10, {"chat-whole": 3})):
-            scene.clock.at(NOON + minutes)
-            scene.loop.forecast()
-            scene.tick(NOON + minutes)
-            assert written == scene.written
-        assert 10 * 60 == PLAN_HOLDS_FOR_S
-
-    def test_a_plan_for_another_start_is_not_followed(self):
-        scene = Scene(steady(0.7), "4 x whole").learn()
-        scene.cluster.fleet = running(fleet(8), standing("chat", "3 x whole"))
-        scene.tick()
-
-        assert [] == scene.cluster.writes
-
-    def test_an_addition_that_is_due_goes_before_the_plan(self):
-        scene = Scene(steady(0.7, NOON) + steady(6.0), "4 x whole").learn()
-        scene.tick(NOON + 2)
-
-        assert scene.written["chat-whole"] > 4
 
 
 def test_two_loops_that_see_the_same_decide_the_same():
