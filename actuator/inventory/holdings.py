@@ -1,0 +1,129 @@
+"""What each pod holds of each card in numbers: memory and compute, as its mechanism grants them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from actuator.inventory import hami, kai
+from actuator.inventory.tenants import tenants_of
+from actuator.manifest import Json, key_of
+from actuator.objects.slices import Inventory
+from actuator.objects.standings import allocated_ids
+from fleet.boards import Board
+from fleet.devices import Device
+from fleet.shape import Shape, slice_of
+from fleet.sharing import Card, Extent, Hold
+
+_GIB, _MIB = 2.0**30, 2.0**20
+
+
+def cards_of(inventory: Inventory) -> Iterator[Card]:
+    """Yield the cards that NVIDIA's DRA driver publishes."""
+    for gpu in inventory.gpus:
+        yield Card(gpu.uuid, gpu.node, gpu.board.id, gpu.board.memory_gib * _GIB)
+
+
+def registered_cards(nodes: Iterable[Json]) -> Iterator[Card]:
+    """Yield the cards that nodes register with HAMi, whose memory may be scaled beyond what they have."""
+    for node in nodes:
+        for card in hami.registered(node) or ():
+            yield Card(card.uuid, node["metadata"]["name"], "", card.total_mib * _MIB)
+
+
+def holds_of(
+    pods: Sequence[Json],
+    claims: Sequence[Json],
+    inventory: Inventory,
+    config_maps: Mapping[tuple[str, str], Json],
+    sliced: frozenset[str],
+) -> Iterator[Hold]:
+    """Yield what every pod holds; the card is empty where objects do not say which it is.
+
+    Args:
+        pods: Every pod.
+        claims: Every ResourceClaim, in the shape of v1.
+        inventory: What the DRA driver publishes.
+        config_maps: ConfigMaps by namespace and name: KAI says there what it gave.
+        sliced: Names of nodes whose cards are time-sliced.
+    """
+    by_pod = {str(key_of(pod)): pod for pod in pods}
+    devices = inventory.devices()
+    for tenant in tenants_of(pods, claims, devices, config_maps, sliced):
+        pod = by_pod[tenant.pod]
+        match tenant.mechanism:
+            case "dra":
+                held = [devices[one] for one in _allocated(tenant.pod, claims) if one in devices]
+                yield from (_of_device(tenant.pod, device, inventory) for device in held)
+            case "kai":
+                given = kai.given(pod, config_maps)
+                portion = given[0] if given is not None else None
+                for gpu in tenant.gpus or ("",):
+                    yield Hold(tenant.pod, gpu, "kai", memory_share=portion)
+            case "hami":
+                yield from _of_hami(tenant.pod, pod)
+            case "device-plugin":
+                extent = Extent.INSTANCE if "mig-" in tenant.holds else Extent.CARD
+                whole = 1.0 if extent is Extent.CARD else None
+                for gpu in tenant.gpus or ("",):
+                    yield Hold(
+                        tenant.pod,
+                        gpu,
+                        tenant.mechanism,
+                        None,
+                        memory_share=whole,
+                        compute_share=whole,
+                        extent=extent,
+                    )
+            case other:
+                yield from (Hold(tenant.pod, gpu, other) for gpu in tenant.gpus or ("",))
+
+
+def _allocated(pod: str, claims: Iterable[Json]) -> Iterator[tuple[str, str]]:
+    namespace, _, name = pod.partition("/")
+    for claim in claims:
+        users = (claim.get("status") or {}).get("reservedFor") or []
+        if key_of(claim).namespace == namespace and any(user["name"] == name for user in users):
+            yield from allocated_ids(claim)
+
+
+def _of_device(pod: str, device: Device, inventory: Inventory) -> Hold:
+    if device.profile is None:
+        gpu = inventory.gpu_by_uuid().get(device.gpu)
+        memory = None if gpu is None else gpu.board.memory_gib * _GIB
+        return Hold(pod, device.gpu, "dra", memory, 1.0, 1.0, Extent.CARD)
+    board = inventory.gpu_by_uuid()[device.gpu].board
+    return _of_instance(pod, device, board)
+
+
+def _of_instance(pod: str, device: Device, board: Board) -> Hold:
+    """Return an instance as slices of the card: memory and compute slices are what room is reckoned in."""
+    profile = board.profile(str(device.profile))
+    return Hold(
+        tenant=pod,
+        card=device.gpu,
+        mechanism="dra",
+        memory_bytes=slice_of(board, Shape(board.id, profile.name)).memory_gib * _GIB,
+        memory_share=profile.memory_slices / board.grid,
+        compute_share=profile.compute_slices / board.compute_slices,
+        extent=Extent.INSTANCE,
+    )
+
+
+def _of_hami(name: str, pod: Json) -> Iterator[Hold]:
+    """Yield what HAMi allocated on each card; compute without a bound is not granted.
+
+    Init containers come first in the annotation, and have ended when the others run: the larger counts.
+    """
+    text = (pod["metadata"].get("annotations") or {}).get(hami.ALLOCATED, "")
+    containers = hami.grants_of(str(text)) or ()
+    before = sum(map(_asks_gpu, pod["spec"].get("initContainers") or ()))
+    for uuid in dict.fromkeys(grant.uuid for grants in containers for grant in grants):
+        mib = [sum(grant.mib for grant in grants if grant.uuid == uuid) for grants in containers]
+        cores = [sum(grant.cores for grant in grants if grant.uuid == uuid) for grants in containers]
+        memory, compute = (max([sum(of[before:]), *of[:before]]) for of in (mib, cores))
+        yield Hold(name, uuid, "hami", memory * _MIB, compute_share=compute / 100 or None)
+
+
+def _asks_gpu(container: Json) -> bool:
+    limits = (container.get("resources") or {}).get("limits") or {}
+    return any(name.startswith("nvidia.com/gpu") for name in limits)
