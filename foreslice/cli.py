@@ -28,6 +28,7 @@ from foreslice.commands.options import (
     EXIT_UNAVAILABLE,
     EXIT_UNREAD,
 )
+from foreslice.commands.sharing import sharing
 
 app = typer.Typer(
     name="foreslice", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
@@ -36,6 +37,7 @@ app.command()(loop.run)
 app.command()(loop.demo)
 app.command()(inventory)
 app.command()(discover)
+app.command()(sharing)
 app.add_typer(config, name="config")
 app.add_typer(metrics, name="metrics")
 app.add_typer(bench, name="bench")

@@ -64,7 +64,9 @@ class Fitting:
         Raises `UnavailableError` when the metrics source does not answer.
         """
         asked = [workload for workload in self._workloads if ready.get(workload.key)]
-        read = self._metrics.now((*COUNTED.values(), Signal.WAITING), [workload.key for workload in asked], now_s)
+        read = self._metrics.now(
+            (*COUNTED.values(), Signal.WAITING), [workload.key for workload in asked], now_s
+        )
         for workload in asked:
             pods, before = ready[workload.key], self._open.get(workload.key, {})
             after: dict[str, Window | None] = {}

@@ -30,7 +30,7 @@ _Loader.yaml_implicit_resolvers = {
 
 def show_inventory(objects: Sequence[Path], logs: Sequence[Path], at: str, *, as_json: bool) -> None:
     """Print what the files show; `InputError` naming the file that cannot be used."""
-    documents = [document for path in objects for document in _objects(path)]
+    documents = [document for path in objects for document in objects_in(path)]
     try:
         now_s = seconds_of(at) if at else None
     except ValueError as wrong:
@@ -57,7 +57,8 @@ def _text(path: Path) -> str:
         raise InputError(f"cannot be read ({wrong})", where=str(path), fix="give a text file") from wrong
 
 
-def _objects(path: Path) -> list[object]:
+def objects_in(path: Path) -> list[object]:
+    """Return the documents of a file; `InputError` naming it if they are no objects of a cluster."""
     documents = list(_documents(path))
     try:
         dump_of(documents)

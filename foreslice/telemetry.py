@@ -8,6 +8,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from fleet.cluster import Fleet
+from fleet.occupancy import blast_radius, cards_in
 from fleet.workload import WorkloadKey
 from foreslice.tick import Tick
 
@@ -15,6 +17,7 @@ TICK_BUCKETS_S = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 """The tick's own work is to stay under 0.2 s, which is a bucket edge."""
 
 _WORKLOAD = ("namespace", "workload")
+_GPU = ("node", "gpu")
 
 
 class Telemetry(Collector):
@@ -127,6 +130,42 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
             "Cards that the allocated devices would take under free layouts.",
             tick.cards_if_packed,
         )
+        yield from _cards(tick.fleet)
+
+
+def _cards(fleet: Fleet) -> Iterator[GaugeMetricFamily]:
+    """Yield how cards are shared; cards that hold nothing are told too, so that a sum over them is whole."""
+    granted = GaugeMetricFamily(
+        "foreslice_gpu_granted_ratio",
+        "Part of a card that is allocated, by resource.",
+        labels=(*_GPU, "resource"),
+    )
+    stranded = GaugeMetricFamily(
+        "foreslice_gpu_stranded_ratio",
+        "Part of a card that is free in memory or compute alone, so that no share in proportion can have it.",
+        labels=_GPU,
+    )
+    tenants = GaugeMetricFamily(
+        "foreslice_gpu_tenants", "Tenants of a card: all of them fall when it fails.", labels=_GPU
+    )
+    for view in cards_in(fleet):
+        about = (view.card.node, view.card.uuid)
+        for resource, share in (("memory", view.memory_granted), ("compute", view.compute_granted)):
+            if share is not None:
+                granted.add_metric((*about, resource), share)
+        if view.stranded is not None:
+            stranded.add_metric(about, view.stranded)
+        tenants.add_metric(about, len(view.tenants))
+    yield from (granted, stranded, tenants)
+    yield _by_workload(
+        "foreslice_blast_radius_ratio",
+        "Largest part of a workload's ready replicas that falls with one card.",
+        (
+            (standing.key, (), share)
+            for standing in fleet.standings
+            if (share := blast_radius(standing)) is not None
+        ),
+    )
 
 
 def _by_workload(

@@ -9,9 +9,7 @@ from actuator.inventory.tenants import tenants_of
 from actuator.manifest import Json, key_of
 from actuator.objects.slices import Inventory
 from actuator.objects.standings import allocated_ids
-from fleet.boards import Board
-from fleet.devices import Device
-from fleet.shape import Shape, slice_of
+from fleet.occupancy import hold_of
 from fleet.sharing import Card, Extent, Hold
 
 _GIB, _MIB = 2.0**30, 2.0**20
@@ -48,12 +46,13 @@ def holds_of(
     """
     by_pod = {str(key_of(pod)): pod for pod in pods}
     devices = inventory.devices()
+    boards = {gpu.uuid: gpu.board for gpu in inventory.gpus}
     for tenant in tenants_of(pods, claims, devices, config_maps, sliced):
         pod = by_pod[tenant.pod]
         match tenant.mechanism:
             case "dra":
                 held = [devices[one] for one in _allocated(tenant.pod, claims) if one in devices]
-                yield from (_of_device(tenant.pod, device, inventory) for device in held)
+                yield from (hold_of(tenant.pod, one, boards[one.gpu]) for one in held if one.gpu in boards)
             case "kai":
                 given = kai.given(pod, config_maps)
                 portion = given[0] if given is not None else None
@@ -84,29 +83,6 @@ def _allocated(pod: str, claims: Iterable[Json]) -> Iterator[tuple[str, str]]:
         users = (claim.get("status") or {}).get("reservedFor") or []
         if key_of(claim).namespace == namespace and any(user["name"] == name for user in users):
             yield from allocated_ids(claim)
-
-
-def _of_device(pod: str, device: Device, inventory: Inventory) -> Hold:
-    if device.profile is None:
-        gpu = inventory.gpu_by_uuid().get(device.gpu)
-        memory = None if gpu is None else gpu.board.memory_gib * _GIB
-        return Hold(pod, device.gpu, "dra", memory, 1.0, 1.0, Extent.CARD)
-    board = inventory.gpu_by_uuid()[device.gpu].board
-    return _of_instance(pod, device, board)
-
-
-def _of_instance(pod: str, device: Device, board: Board) -> Hold:
-    """Return an instance as slices of the card: memory and compute slices are what room is reckoned in."""
-    profile = board.profile(str(device.profile))
-    return Hold(
-        tenant=pod,
-        card=device.gpu,
-        mechanism="dra",
-        memory_bytes=slice_of(board, Shape(board.id, profile.name)).memory_gib * _GIB,
-        memory_share=profile.memory_slices / board.grid,
-        compute_share=profile.compute_slices / board.compute_slices,
-        extent=Extent.INSTANCE,
-    )
 
 
 def _of_hami(name: str, pod: Json) -> Iterator[Hold]:

@@ -201,10 +201,16 @@ def group_findings(groups: Iterable[Group], pods: Iterable[Json], binding: Itera
     return found + [error("failed-reservation", f"Pod {key_of(p)}", "failed", fix) for p in failed]
 
 
+def shared_config_map(pod: Json) -> str | None:
+    """Return the name of the ConfigMap in which the binder says what a pod was given, `None` without."""
+    name = _annotation(pod, _CONFIG_MAP)
+    return f"{name}-0" if name else None
+
+
 def given(pod: Json, config_maps: Mapping[tuple[str, str], Json]) -> tuple[float, tuple[str, ...]] | None:
     """Return the portion that a pod was given and its cards, from the binder's ConfigMap, `None` without."""
-    name = _annotation(pod, _CONFIG_MAP)
-    body = config_maps.get((key_of(pod).namespace, f"{name}-0")) if name else None
+    name = shared_config_map(pod)
+    body = config_maps.get((key_of(pod).namespace, name)) if name is not None else None
     data: Json = (body or {}).get("data") or {}
     if "GPU_PORTION" not in data:
         return None

@@ -20,9 +20,13 @@ AT_S = 1_700_000_100.0
 
 NAMES = {
     "foreslice_capacity_replicas",
+    "foreslice_blast_radius_ratio",
     "foreslice_conditions",
     "foreslice_forecast_age_seconds",
     "foreslice_forecast_peak_replicas",
+    "foreslice_gpu_granted_ratio",
+    "foreslice_gpu_stranded_ratio",
+    "foreslice_gpu_tenants",
     "foreslice_gpus_if_packed",
     "foreslice_gpus_in_use",
     "foreslice_job_failures",

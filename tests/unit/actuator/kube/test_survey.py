@@ -16,6 +16,7 @@ class Server:
 
     def __init__(self, lists=None):
         self.lists = lists or {}
+        self.single = {}
         self.trouble = {KEDA: NotFoundError("no such kind"), LWS: NotFoundError("no such kind")}
         self.asked = []
 
@@ -23,6 +24,8 @@ class Server:
         self.asked.append((method, path))
         if path in self.trouble:
             raise self.trouble[path]
+        if path in self.single:
+            return self.single[path]
         begin = int(query.get("continue", 0))
         items = self.lists.get(path, [])
         more = str(begin + 2) if begin + 2 < len(items) else ""
