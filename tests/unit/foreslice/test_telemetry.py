@@ -99,6 +99,26 @@ def test_a_tick_is_exported_as_it_was():
     )
 
 
+def test_cards_are_told_with_what_is_granted_stranded_and_at_stake():
+    telemetry = seen(tick())
+    granted = {
+        (s.labels["gpu"], s.labels["resource"]): s.value
+        for s in families(telemetry)["foreslice_gpu_granted_ratio"].samples
+    }
+
+    assert {
+        ("GPU-node-0-0", "memory"): 1 / 8,
+        ("GPU-node-0-0", "compute"): 1 / 7,
+        ("GPU-node-0-1", "memory"): 1.0,
+        ("GPU-node-0-1", "compute"): 1.0,
+    } == granted
+    assert {"GPU-node-0-0": 1 / 7 - 1 / 8, "GPU-node-0-1": 0.0} == values(
+        telemetry, "foreslice_gpu_stranded_ratio", "gpu"
+    )
+    assert {"GPU-node-0-0": 1.0, "GPU-node-0-1": 1.0} == values(telemetry, "foreslice_gpu_tenants", "gpu")
+    assert {"chat": 0.5} == values(telemetry, "foreslice_blast_radius_ratio")
+
+
 def test_what_is_unknown_is_not_there():
     telemetry = seen(tick(), tick(reactive=None, peaks=None))
 
@@ -109,7 +129,8 @@ def test_what_is_unknown_is_not_there():
 def test_without_a_cluster_no_cards_are_counted():
     found = families(seen(tick(), replace(tick(), fleet=None, decisions=(), results=())))
 
-    assert NAMES - {"foreslice_gpus_in_use", "foreslice_gpus_if_packed"} == set(found)
+    of_cards = {name for name in NAMES if "_gpu" in name or "blast" in name}
+    assert NAMES - of_cards == set(found)
     assert [] == found["foreslice_short_replicas"].samples
 
 
