@@ -53,11 +53,14 @@ class _Pod:
 
     def __init__(self) -> None:
         self.newest_s = -math.inf
-        self.engines: dict[str, Engine] = {}
+        self._exported: frozenset[Signal] = frozenset()
         self._names: dict[Signal, dict[tuple[int, int], dict[Identity, list[Series]]]] = {}
 
-    def add(self, signal: Signal, place: tuple[int, int], part: Identity, series: Series) -> None:
-        """Take in a series; `place` is its scraper and the rank of its name."""
+    def add(
+        self, engine: Engine, signal: Signal, place: tuple[int, int], part: Identity, series: Series
+    ) -> None:
+        """Take in a series of an engine; `place` is its scraper and the rank of its name."""
+        self._exported |= engine.signals
         names = self._names.setdefault(signal, {})
         names.setdefault(place, {}).setdefault(part, []).append(series)
         self._names[signal] = dict(sorted(names.items()))
@@ -68,8 +71,7 @@ class _Pod:
             return self._read(signal, at_s)
         if signal is Signal.KV_USE and {Signal.KV_USED, Signal.KV_ROOM} <= self._names.keys():
             return _share(self._read(Signal.KV_USED, at_s), self._read(Signal.KV_ROOM, at_s))
-        is_exported = any(signal in engine.signals for engine in self.engines.values())
-        return Unknown(Reason.ABSENT if is_exported else Reason.NOT_EXPORTED)
+        return Unknown(Reason.ABSENT if signal in self._exported else Reason.NOT_EXPORTED)
 
     def buckets(self, signal: Signal, start_s: int, end_s: int) -> Floats:
         """Return what the buckets in [start_s, end_s) hold, NaN where unknown."""
@@ -176,8 +178,7 @@ class SeriesStore:
         copies = meaning.engine.labels.copies
         part = tuple(label for label in key.labels if label[0] not in copies)
         pod = self._pods.setdefault(key.pod, _Pod())
-        pod.engines[meaning.engine.name] = meaning.engine
-        pod.add(meaning.signal, (key.scraper, meaning.rank), part, series)
+        pod.add(meaning.engine, meaning.signal, (key.scraper, meaning.rank), part, series)
         scaled = _Scaled(series, meaning.scale)
         self._series[key] = scaled
         return scaled

@@ -19,7 +19,8 @@ from predictor.sources.file import FileSource
 from tests.builders.work import DAY, KEY, daily_work, series
 
 PODS = 20
-SERIES = {signal: shipped()["vllm"].series[signal] for signal in NOW_SIGNALS}
+VLLM = shipped()["vllm"].series
+SERIES = {signal: VLLM[signal] for signal in NOW_SIGNALS if signal in VLLM and not VLLM[signal][0].where}
 SCRAPES = DAY * 4
 
 
