@@ -13,13 +13,14 @@ import pytest
 import yaml
 from kubernetes.client import ApiClient, Configuration
 
+from actuator.kube.connect import connect
 from actuator.kube.survey import survey
 from fleet.boards import H100_80GB
 from foreslice.clock import WallClock
 from simulator.api import DEPLOYMENT, POD, Kind
 from simulator.pods import condition
 from simulator.rest import address
-from tests.cluster.conftest import NEWEST, connect
+from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import LABEL, Lab, until
 from tests.cluster.permissions import Recorder, documents, granted
 from tests.fakes.manifests import request
@@ -166,7 +167,7 @@ def test_three_engines_are_found_with_their_series_cards_and_writers(street, fou
         rerank["match"],
     )
     assert ["argocd-controller applies spec.replicas"] == _written(rerank)
-    assert ["serves in-house-reranker; name the one of"] == [line[:42] for line in rerank["unsure"]]
+    assert ["serves in-house-reranker; name the one of"] == [line[:41] for line in rerank["unsure"]]
 
     assert ("kai", "gpu-fraction: 0.5", "Text Generation Inference") == (
         embed["mechanism"],
