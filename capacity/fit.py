@@ -36,8 +36,8 @@ CONDITION_LIMIT = 100.0
 """Largest condition number with which slopes are moved: llm-inferno/model-tuner calls less healthy."""
 
 _STEPS, _SMALLEST = 50, 1e-9
-"""Gauss-Newton: steps at most, and the one after which nothing moves any more. Three are nearly always enough,
-as the problem is nearly linear in logarithms."""
+"""Gauss-Newton: steps at most, and the one after which nothing moves any more. Three are nearly always
+enough, as the problem is nearly linear in logarithms."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ begins at the priors again, and knows the shapes under load after some minutes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from capacity.estimate import CapacityModel
-from capacity.fit import Fit, fit
+from capacity.fit import Fit, Point, fit
 from capacity.histograms import Window
+from capacity.law import Law
 from capacity.operations import Operations
 from fleet.sample import Sample, known
 from fleet.shape import Shape
@@ -68,30 +69,39 @@ class Fitting:
             (*COUNTED.values(), Signal.WAITING), [workload.key for workload in asked], now_s
         )
         for workload in asked:
-            pods, before = ready[workload.key], self._open.get(workload.key, {})
-            after: dict[str, Window | None] = {}
-            for pod, shape in pods.items():
-                window = _window(read[workload.key].pods.get(pod, {})) if pod in before else None
-                held = before.get(pod)
-                window = held.joined(window) if held is not None and window is not None else window or held
-                if window is not None and window.is_enough:
-                    self._add(workload, shape, window, now_s)
-                    window = None
+            points = list(self._gathered(workload, ready[workload.key], read[workload.key].pods))
+            if points:
+                self._learn(workload, points, now_s)
+
+    def _gathered(
+        self, workload: Workload, pods: Pods, read: Mapping[str, Mapping[Signal, Sample]]
+    ) -> Iterator[Point]:
+        """Yield a point for each pod that has served enough requests since its last one."""
+        before = self._open.get(workload.key, {})
+        after: dict[str, Window | None] = dict.fromkeys(pods)
+        for pod in sorted(pods.keys() & before.keys()):
+            gathered, newest = before[pod], _window(read.get(pod, {}))
+            window = gathered.joined(newest) if gathered and newest else newest or gathered
+            _, kv_tokens = self._capacity.unmeasured(workload, pods[pod])
+            if window is not None and window.is_enough and kv_tokens > 0:
+                yield window.point(pods[pod], kv_tokens)
+            else:
                 after[pod] = window
-            self._open[workload.key] = after
-            self._learn(workload, now_s)
+        self._open[workload.key] = after
 
-    def _add(self, workload: Workload, shape: Shape, window: Window, now_s: float) -> None:
-        prior, kv_tokens = self._capacity.unmeasured(workload, shape)
-        if kv_tokens > 0:
-            self._operations[workload.key].add(window.point(shape, kv_tokens), prior, now_s)
-
-    def _learn(self, workload: Workload, now_s: float) -> None:
-        points = self._operations[workload.key].points(now_s)
-        priors = {point.shape: self._capacity.unmeasured(workload, point.shape)[0] for point in points}
-        found, held = fit(points, priors), self._capacity.fitted(workload.key)
-        if points and (held is None or _has_moved(held, found)):
+    def _learn(self, workload: Workload, new: Sequence[Point], now_s: float) -> None:
+        operations = self._operations[workload.key]
+        for point in new:
+            operations.add(point, self._prior(workload, point.shape), now_s)
+        points = operations.points(now_s)
+        found = fit(points, {point.shape: self._prior(workload, point.shape) for point in points})
+        held = self._capacity.fitted(workload.key)
+        if held is None or _has_moved(held, found):
             self._capacity.learn(workload.key, found)
+
+    def _prior(self, workload: Workload, shape: Shape) -> Law:
+        law, _ = self._capacity.unmeasured(workload, shape)
+        return law
 
 
 def _window(pod: Mapping[Signal, Sample]) -> Window | None:
