@@ -11,6 +11,7 @@ from capacity.belief import Source, prior_belief, scaled
 from capacity.bounds import expected_and_low
 from capacity.catalogue import ModelSpec
 from capacity.contention import CONTENTION, NONE, expected_law
+from capacity.fit import Fit
 from capacity.hardware import speed_of
 from capacity.law import Floats, stacked
 from capacity.prior import kv_tokens, obstacle
@@ -61,36 +62,46 @@ def askable(board: Board, mechanism: str) -> tuple[Shape, ...]:
 
 
 def capacity_of(
-    model: ModelSpec, board: Board, shapes: Sequence[Shape], mix: Mix, slo: Slo, mechanism: str = "dra"
+    model: ModelSpec,
+    board: Board,
+    shapes: Sequence[Shape],
+    mix: Mix,
+    slo: Slo,
+    mechanism: str = "dra",
+    fitted: Fit | None = None,
 ) -> tuple[Answer, ...]:
-    """Return what one replica of `model` sustains on each shape at `mix`; no target gives way.
+    """Return what one replica of `model` sustains on each shape at `mix`, by its prior or by what was fitted.
 
+    No target gives way.
     All shapes are solved together. `InputError` if nothing is known about the board, it has no such profile
     or the mechanism makes no such shape.
     """
     obstacles = {shape: _obstacle(model, board, shape, mix) for shape in shapes}
     able = [shape for shape in shapes if obstacles[shape] is None]
     rooms = {shape: kv_tokens(model, board, shape) for shape in able}
-    beliefs = [prior_belief(expected_law(model, board, shape, mechanism), shape) for shape in able]
+    laws = {shape: expected_law(model, board, shape, mechanism) for shape in able}
+    beliefs = {
+        shape: prior_belief(law, shape) if fitted is None else fitted.belief(law, shape)
+        for shape, law in laws.items()
+    }
 
     def solve(slower: Floats) -> list[Sustained]:
-        laws = scaled(stacked([belief.law for belief in beliefs]), slower)
+        held = scaled(stacked([belief.law for belief in beliefs.values()]), slower)
         prompts, outputs = np.full(len(able), mix.prompt_tokens), np.full(len(able), mix.output_tokens)
-        return sustained(laws, np.array([*rooms.values()]), prompts, outputs, mean_targets(slo, len(able)))
+        return sustained(held, np.array([*rooms.values()]), prompts, outputs, mean_targets(slo, len(able)))
 
-    solved = (
-        expected_and_low(solve, np.array([belief.covariance for belief in beliefs])) if able else ([], [])
-    )
+    covariances = np.array([belief.covariance for belief in beliefs.values()])
+    solved = expected_and_low(solve, covariances) if able else ([], [])
     rates = dict(zip(able, zip(*solved, strict=True), strict=True))
     return tuple(
-        _answer(shape, rooms[shape], *rates[shape])
+        _answer(shape, rooms[shape], *rates[shape], beliefs[shape].source)
         if shape in rates
         else Answer(shape, obstacles[shape], 0.0, 0.0, 0.0, None, 0.0)
         for shape in shapes
     )
 
 
-def _answer(shape: Shape, room: float, expected: Sustained, low: Sustained) -> Answer:
+def _answer(shape: Shape, room: float, expected: Sustained, low: Sustained, source: Source) -> Answer:
     return Answer(
         shape,
         None,
@@ -99,6 +110,7 @@ def _answer(shape: Shape, room: float, expected: Sustained, low: Sustained) -> A
         expected.batch,
         expected.binding,
         room,
+        source,
     )
 
 
