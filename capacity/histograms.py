@@ -50,7 +50,8 @@ class Window:
     @property
     def is_enough(self) -> bool:
         """Whether its means say something of the engine rather than of single requests."""
-        return min(self.first_tokens, self.completions) >= LEAST_REQUESTS and self.tokens > 0
+        counted = (self.itl_sum_s, self.tokens, self.ttft_sum_s, self.prompt_tokens, self.output_tokens)
+        return min(self.first_tokens, self.completions) >= LEAST_REQUESTS and min(counted) > 0
 
     def joined(self, later: Window) -> Window:
         """Return this window and another one as one."""
@@ -73,7 +74,8 @@ class Window:
         them is one with which sizing foretells them. Where requests queued the time to first token says more
         of the queue than of the engine, and is left out.
         """
-        prompt, output = self.prompt_tokens / self.first_tokens, self.output_tokens / self.completions
+        prompt = max(self.prompt_tokens / self.first_tokens, 1.0)
+        output = max(self.output_tokens / self.completions, 1.0)
         resident = self.itl_sum_s / self.seconds
         places = min(max(kv_tokens / (prompt + output / 2), 1.0), MAX_BATCH)
         return Point(

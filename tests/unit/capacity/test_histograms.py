@@ -73,8 +73,15 @@ def test_a_few_requests_are_not_enough(few):
     assert not window(**{few: LEAST_REQUESTS - 1}).is_enough
 
 
-def test_answers_of_a_single_token_have_no_time_between_tokens():
-    assert not window(tokens=0.0).is_enough
+@pytest.mark.parametrize("nothing", ["itl_sum_s", "tokens", "ttft_sum_s", "prompt_tokens", "output_tokens"])
+def test_a_counter_that_stood_still_is_no_measurement(nothing):
+    """Answers of a single token, say, have no time between tokens."""
+    assert not window(**{nothing: 0.0}).is_enough
+
+
+def test_a_request_has_a_token_at_least():
+    """Between two scrapes more may end than the tokens that were counted."""
+    assert Mix(1.0, 1.0) == window(prompt_tokens=3.0, output_tokens=3.0).point(CUT, AMPLE).mix
 
 
 def test_windows_add_up():
