@@ -70,3 +70,10 @@ def value(tableau: Tableau, columns: Columns, prices: Prices) -> Floats:
     queue = tableau.queue[columns.ask]
     of_queue = np.append(prices.queue, 0.0)[queue] * columns.charge
     return columns.counts @ prices.piece + of_queue + columns.cost
+
+
+def distinct(columns: Columns) -> Columns:
+    """Return each configuration once, ordered by workload."""
+    by_piece = np.arange(1, columns.counts.shape[1] + 1) ** 7 * 1_000_003
+    key = columns.counts @ by_piece + columns.ask * 998_244_353
+    return columns.take(np.unique(key, return_index=True)[1])

@@ -9,18 +9,15 @@ import highspy
 import numpy as np
 from scipy.sparse import csc_array, hstack
 
-from allocator.packing.columns import Columns, Prices, joined, value
+from allocator.packing.columns import Columns, distinct, joined, value
 from allocator.packing.cuts import Cuts
 from allocator.packing.effort import Effort
 from allocator.packing.master import column_matrix, cut_matrix, solver
-from allocator.packing.pricing import blends, cheapest
+from allocator.packing.pricing import beside, blends, cheapest
 from allocator.packing.relax import Relaxation
 from allocator.packing.tableau import Floats, Ints, Tableau
 
 ROUNDING = 1e-6
-
-ASIDE = 0.03
-"""Part by which prices are moved to find configurations that cost hardly more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +64,8 @@ def _wider(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Iterator
 def _near(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Columns:
     """Return what the relaxation takes, what costs hardly more, and all there is for what it splits."""
     solved = relaxation.solved
-    tried = [cheapest(tableau, prices) for prices in _beside(solved.prices, effort.tries)]
-    every = _distinct(joined(relaxation.columns, *tried, _between(tableau, relaxation, effort)))
+    tried = [cheapest(tableau, prices) for prices in beside(solved.prices, effort.tries)]
+    every = distinct(joined(relaxation.columns, *tried, _between(tableau, relaxation, effort)))
     dearer = value(tableau, every, solved.prices) - solved.ask[every.ask]
     order = np.lexsort((dearer, every.ask))
     ask = every.ask[order]
@@ -77,7 +74,7 @@ def _near(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Columns:
     order = order[is_near | np.isin(ask, relaxation.columns.ask[_split(relaxation)])]
     order = order[np.argsort(dearer[order], kind="stable")][: effort.binaries + tableau.work.size]
     taken = relaxation.columns.take(solved.column > ROUNDING)
-    return _distinct(joined(taken, every.take(order)))
+    return distinct(joined(taken, every.take(order)))
 
 
 def _split(relaxation: Relaxation) -> Ints:
@@ -93,21 +90,6 @@ def _between(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Column
     one, other = (np.array([pair[end] for pair in pairs], dtype=np.int64) for end in (0, 1))
     columns = relaxation.columns
     return blends(tableau, columns.take(one), columns.take(other), relaxation.solved.prices, effort.steps)
-
-
-def _beside(prices: Prices, tries: int) -> list[Prices]:
-    """Return prices a little off, each piece up or down by another pattern of signs."""
-    nth, turn = np.arange(prices.piece.size), np.arange(1, tries + 1)
-    is_down = (nth[None, :] * turn[:, None] * 7 + turn[:, None] * 3) % 2 == 1
-    signs = np.where(is_down ^ (nth[None, :] % (turn[:, None] + 1) == 0), -1.0, 1.0)
-    return [Prices(prices.piece * (1 + ASIDE * sign), prices.queue) for sign in signs]
-
-
-def _distinct(columns: Columns) -> Columns:
-    """Return each configuration once, ordered by workload."""
-    by_piece = np.arange(1, columns.counts.shape[1] + 1) ** 7 * 1_000_003
-    key = columns.counts @ by_piece + columns.ask * 998_244_353
-    return columns.take(np.unique(key, return_index=True)[1])
 
 
 def _solve(tableau: Tableau, cuts: Cuts, columns: Columns, target: float, effort: Effort) -> Packed | None:

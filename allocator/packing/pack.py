@@ -37,6 +37,26 @@ class Packing:
         return int(self.packed.cards @ self.packed.cuts.width)
 
     @property
+    def binding(self) -> tuple[str, ...]:
+        """What more of would make the packing cheaper, dearest first; empty = nothing is scarce."""
+        problem, bound = self.tableau.problem, self.bound
+        scarce = [
+            (
+                worth,
+                f"cards of {stock.board.id}{f' in {stock.domain}' if stock.domain else ''}: {stock.cards}",
+            )
+            for stock, worth in zip(problem.stocks, bound.stock.tolist(), strict=True)
+        ]
+        scarce += [
+            (worth, f"queue {name}: {problem.queues[name]:g} cards")
+            for name, worth in zip(self.tableau.queue_names, bound.prices.queue.tolist(), strict=True)
+        ]
+        dearest = sorted(scarce, key=lambda one: (-one[0], one[1]))
+        return tuple(
+            f"{what}, one more would save {worth:.2f}" for worth, what in dearest if worth > ROUNDING
+        )
+
+    @property
     def gap(self) -> float:
         """By what part of the bound the cost may be above the best, 0 = proven best."""
         return max(0.0, self.packed.cost / self.least - 1.0) if self.least > 0 else 0.0

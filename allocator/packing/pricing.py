@@ -13,6 +13,9 @@ from allocator.packing.tableau import Floats, Ints, Kind, Tableau
 LEVELS = (0.75, 0.5, 0.25, 0.0)
 """Parts of its work that a workload may be given where there is not enough for all."""
 
+ASIDE = 0.03
+"""Part by which prices are moved to find configurations that cost hardly more."""
+
 UNLIMITED = np.iinfo(np.int64).max
 
 
@@ -61,6 +64,14 @@ def floors(
         np.minimum.at(floor, kind.asks, alone)
     floor += tableau.work * (1.0 - level) * tableau.penalty
     return floor, joined(*found)
+
+
+def beside(prices: Prices, tries: int) -> list[Prices]:
+    """Return prices a little off, each piece up or down by another pattern of signs."""
+    nth, turn = np.arange(prices.piece.size), np.arange(1, tries + 1)
+    is_down = (nth[None, :] * turn[:, None] * 7 + turn[:, None] * 3) % 2 == 1
+    signs = np.where(is_down ^ (nth[None, :] % (turn[:, None] + 1) == 0), -1.0, 1.0)
+    return [Prices(prices.piece * (1 + ASIDE * sign), prices.queue) for sign in signs]
 
 
 def blends(tableau: Tableau, one: Columns, other: Columns, prices: Prices, steps: int) -> Columns:

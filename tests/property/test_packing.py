@@ -57,7 +57,7 @@ def configuration(packing, row):
     return Configuration(counts)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(problems())
 def test_every_workload_is_carried_by_its_routers_rule_or_said_to_be_short(asked):
     packing = pack(asked)
@@ -70,7 +70,7 @@ def test_every_workload_is_carried_by_its_routers_rule_or_said_to_be_short(asked
         )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(problems())
 def test_cut_cards_hold_what_is_taken_of_them_and_every_cut_is_legal(asked):
     packing = pack(asked)
@@ -90,7 +90,7 @@ def test_cut_cards_hold_what_is_taken_of_them_and_every_cut_is_legal(asked):
             assert realise(stocked.board, mig) is not None
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(problems())
 def test_queues_keep_their_limits(asked):
     packing = pack(asked)
@@ -99,14 +99,14 @@ def test_queues_keep_their_limits(asked):
         assert packing.packed.columns.charge[mine].sum() <= asked.queues[name] + 1e-6
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(problems())
 def test_no_packing_costs_less_than_the_bound(asked):
     packing = pack(asked)
     assert packing.bound.value <= packing.packed.cost + 1e-6
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(problems())
 def test_the_same_problem_has_the_same_packing(asked):
     one, other = pack(asked), pack(asked)
@@ -115,7 +115,7 @@ def test_the_same_problem_has_the_same_packing(asked):
     assert one.bound.value == other.bound.value
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(st.tuples(works, works), min_size=1, max_size=5), capacities, st.sampled_from(Router))
 def test_more_work_never_takes_fewer_cards_than_less_work_is_proven_to_need(pairs, table, router):
     less = pack(problem(*(ask(f"w{n}", a, table, router) for n, (a, _) in enumerate(pairs))))
@@ -145,7 +145,7 @@ def cheapest_by_trying(needs, capacity):
     return min(cards(np.add(one, other)) for one in choices[0] for other in choices[1])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(st.tuples(*[st.integers(1, 9).map(lambda n: n / 10)] * 2))
 def test_small_problems_are_packed_as_well_as_by_trying_everything(needs):
     capacity = {"1g.6gb": 0.2, "2g.12gb": 0.45, "4g.24gb": 1.0}

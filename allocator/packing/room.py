@@ -1,0 +1,109 @@
+"""Free room on cards in use, searched by layout and not by card."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from allocator.packing.cards import Card, Seat, fragmentation
+from allocator.packing.problem import SHARE_UNITS, Piece, Stock
+from fleet.mig import Layout, Placement, free_starts
+from fleet.shape import Shape
+
+Mix = tuple[tuple[str, float], ...]
+
+
+def mix_of(cards: Sequence[Card], stock: int) -> Mix:
+    """Return the chance of each MIG profile to be asked for next, as often as it is in use now."""
+    asked: Counter[str] = Counter()
+    for card in cards:
+        if card.stock == stock:
+            asked.update(seat.shape.profile for seat in card.held if seat.is_mig)
+    total = sum(asked.values())
+    return tuple((name, n / total) for name, n in sorted(asked.items()))
+
+
+class StockRoom:
+    """Room on the cards of one stock. Trials change it; `fork` keeps the original.
+
+    Args:
+        stock: The cards' kind.
+        cards: Cards of this stock.
+        mix: Chance of each MIG profile to be asked for next.
+    """
+
+    def __init__(self, stock: Stock, cards: Sequence[Card], mix: Mix) -> None:
+        self._stock, self._mix = stock, mix
+        self._cut: dict[Layout, list[str]] = defaultdict(list)
+        self._shared: dict[str, int] = {}
+        self._unused: list[str] = []
+        self._best: dict[tuple[Layout, str], tuple[float, int] | None] = {}
+        for card in sorted(cards, key=lambda card: card.uuid, reverse=True):
+            if not card.held:
+                self._unused.append(card.uuid)
+            elif card.layout is not None:
+                self._cut[card.layout].append(card.uuid)
+            elif not any(seat.shape.is_whole for seat in card.held):
+                self._shared[card.uuid] = sum(_units(stock, seat.shape) for seat in card.held)
+
+    def fork(self) -> StockRoom:
+        """Return room that can be changed without changing this."""
+        twin = StockRoom(self._stock, (), self._mix)
+        twin._cut = defaultdict(list, {layout: [*uuids] for layout, uuids in self._cut.items()})
+        twin._shared, twin._unused, twin._best = dict(self._shared), [*self._unused], self._best
+        return twin
+
+    def take(self, piece: Piece) -> tuple[str, Seat, bool] | None:
+        """Take room for one replica; return the card, the seat and whether the card was unused before.
+
+        Of the cards in use the one whose free room the next workloads lose least of; `None` if there is no
+        room.
+        """
+        if piece.share:
+            return self._take_share(piece)
+        if piece.shape.is_whole:
+            return (self._unused.pop(), Seat(piece.shape), True) if self._unused else None
+        return self._take_mig(piece.shape)
+
+    def _take_mig(self, shape: Shape) -> tuple[str, Seat, bool] | None:
+        best: tuple[float, Layout, int] | None = None
+        for layout, uuids in self._cut.items():
+            found = self._start(layout, shape.profile) if uuids else None
+            if found is not None and (best is None or (found[0], len(best[1])) < (best[0], len(layout))):
+                best = (found[0], layout, found[1])
+        if best is not None:
+            _, layout, start = best
+            uuid, is_new = self._cut[layout].pop(), False
+        elif self._unused:
+            layout, is_new = frozenset(), True
+            found = self._start(layout, shape.profile)
+            uuid, start = self._unused.pop(), found[1] if found is not None else 0
+        else:
+            return None
+        self._cut[layout | {Placement(shape.profile, start)}].append(uuid)
+        return uuid, Seat(shape, start), is_new
+
+    def _start(self, layout: Layout, profile: str) -> tuple[float, int] | None:
+        """Return by how much the expected fragmentation grows, and the start at which it grows least."""
+        key = (layout, profile)
+        if key not in self._best:
+            board, mix = self._stock.board, self._mix
+            before = fragmentation(board, layout, mix)
+            grown = [
+                (fragmentation(board, layout | {Placement(profile, start)}, mix) - before, nth, start)
+                for nth, start in enumerate(free_starts(board, layout, profile))
+            ]
+            self._best[key] = (min(grown)[0], min(grown)[2]) if grown else None
+        return self._best[key]
+
+    def _take_share(self, piece: Piece) -> tuple[str, Seat, bool] | None:
+        fits = [(used, uuid) for uuid, used in self._shared.items() if used + piece.share <= SHARE_UNITS]
+        if not fits and not self._unused:
+            return None
+        used, uuid = max(fits) if fits else (0, self._unused.pop())
+        self._shared[uuid] = used + piece.share
+        return uuid, Seat(piece.shape, used), not fits
+
+
+def _units(stock: Stock, shape: Shape) -> int:
+    return next(piece.share for piece in stock.pieces if piece.shape == shape)

@@ -1,0 +1,137 @@
+"""What holds for every placement, every way to it and every change of one workload."""
+
+from collections import Counter
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from allocator.packing.cards import Card, layout_of
+from allocator.packing.fastpath import adjust, applied
+from allocator.packing.pack import pack
+from allocator.packing.placement import place
+from allocator.packing.standing import standing_on
+from allocator.packing.transition import Act, transition
+from capacity.routing import carried
+from fleet.boards import H100_80GB
+from fleet.mig import is_legal
+from fleet.shape import Configuration
+from fleet.workload import Router
+from tests.builders.packing import ask, problem, stock
+
+SOME = settings(deadline=None, max_examples=15)
+SLICES = ("1g.10gb", "2g.20gb", "3g.40gb", "4g.40gb", "whole")
+works = st.integers(1, 20).map(lambda tenths: tenths / 10)
+tables = st.dictionaries(st.sampled_from(SLICES), st.sampled_from([0.1, 0.25, 0.4, 1.0]), min_size=1)
+routers = st.sampled_from([Router.EQUAL, Router.LEAST_LOADED])
+
+
+@st.composite
+def fleets(draw):
+    """A few workloads now and later, and empty cards for all of them."""
+    drawn = [(draw(tables), draw(routers), draw(works), draw(works)) for _ in range(draw(st.integers(1, 5)))]
+    now, later = (
+        problem(
+            *(ask(f"w{n}", one[at], one[0], one[1]) for n, one in enumerate(drawn)),
+            stocks=(stock(shares=(25, 50)),),
+        )
+        for at in (2, 3)
+    )
+    return now, later, tuple(Card(f"card-{n:03d}", 0, {}) for n in range(60))
+
+
+def seats_by_workload(cards):
+    count = Counter()
+    for card in cards:
+        count.update((tenant, seat.shape) for seat, tenant in card.held.items())
+    return count
+
+
+def is_sound(card):
+    """One mechanism on a card, and its layout legal."""
+    shapes = [seat.shape for seat in card.seats]
+    if any(shape.is_whole for shape in shapes):
+        return len(shapes) == 1
+    shares = [int(shape.profile.split("/")[0]) for shape in shapes if "/" in shape.profile]
+    if shares:
+        return len(shares) == len(shapes) and sum(shares) <= 100
+    return is_legal(H100_80GB, layout_of(card.seats))
+
+
+@SOME
+@given(fleets())
+def test_a_placement_seats_exactly_what_was_packed_on_sound_cards(drawn):
+    now, _, cards = drawn
+    packing = pack(now)
+    placed = place(packing, cards)
+
+    expected = Counter()
+    for row, one in enumerate(now.asks):
+        for piece, n in zip(now.stocks[0].pieces, packing.packed.columns.counts[row].tolist(), strict=True):
+            expected[one.key, piece.shape] += n
+    assert +expected == seats_by_workload(placed)
+    assert all(is_sound(card) for card in placed)
+    assert sum(card.is_used for card in placed) <= packing.cards
+
+
+@SOME
+@given(fleets())
+def test_the_same_demand_again_moves_nobody(drawn):
+    now, _, cards = drawn
+    placed = place(pack(now), cards)
+    again = pack(standing_on(now, placed, recut=0.05, restart=0.01))
+
+    assert placed == place(again, placed)
+    assert () == transition(placed, place(again, placed), now.asks).moves
+
+
+@SOME
+@given(fleets())
+def test_on_the_way_nobody_is_short_and_no_seat_is_taken_twice(drawn):
+    now, later, cards = drawn
+    before = place(pack(now), cards)
+    after = place(pack(standing_on(later, before, recut=0.05, restart=0.01)), before)
+    way = transition(before, after, later.asks)
+
+    seats = {card.uuid: dict(card.held) for card in before}
+    asked = {one.key: one for one in later.asks}
+
+    def carries(key):
+        runs = Counter(s.shape for held in seats.values() for s, tenant in held.items() if tenant == key)
+        return carried(Configuration(runs), asked[key].works, asked[key].router)
+
+    least = {key: min(one.work, carries(key)) for key, one in asked.items()}
+    for move in way.moves:
+        if move.act is Act.START:
+            assert move.seat not in seats[move.card]
+            seats[move.card][move.seat] = move.workload
+            assert is_sound(Card(move.card, 0, seats[move.card]))
+        elif move.act is Act.STOP:
+            assert move.workload == seats[move.card].pop(move.seat)
+        if move.workload is not None:
+            assert carries(move.workload) >= least[move.workload] - 1e-9
+    if not way.stuck:
+        assert {card.uuid: dict(card.held) for card in after} == seats
+
+
+@SOME
+@given(fleets(), st.data())
+def test_one_workloads_change_carries_it_leaves_the_others_and_keeps_cards_sound(drawn, data):
+    now, later, cards = drawn
+    packing = pack(now)
+    placed = place(packing, cards)
+    nth = data.draw(st.integers(0, len(now.asks) - 1))
+    one = standing_on(replace(later), placed, recut=0.0, restart=0.0).asks[nth]
+
+    adjustment = adjust(now.stocks, one, packing.bound.prices, placed)
+    assert adjustment is not None
+    changed = applied(placed, one, adjustment)
+
+    runs = Counter(seat.shape for card in changed for seat, tenant in card.held.items() if tenant == one.key)
+    assert carried(Configuration(runs), one.works, one.router) >= one.work - adjustment.short - 1e-9
+    assert all(is_sound(Card(card.uuid, 0, card.held)) for card in changed)
+    others = {k: n for k, n in seats_by_workload(placed).items() if k[0] != one.key}
+    assert others == {k: n for k, n in seats_by_workload(changed).items() if k[0] != one.key}
+    assert adjustment == adjust(now.stocks, one, packing.bound.prices, placed)
+    grown = sum(card.is_used for card in changed) - sum(card.is_used for card in placed)
+    assert grown == adjustment.opened
