@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from capacity.catalogue import ModelSpec
+from capacity.contention import contention_of, expected_law
 from capacity.formats import TABLE_BYTES
 from capacity.hardware import speed_of
 from capacity.prior import (
@@ -67,6 +68,20 @@ def memory_lines(model: ModelSpec, board: Board, shape: Shape) -> list[str]:
             f"{usable:.1f} GiB usable"
         ),
         room,
+    ]
+
+
+def shared_lines(model: ModelSpec, board: Board, shape: Shape, mechanism: str) -> list[str]:
+    """Return how the three times come about beside busy neighbours; errors as for `expected_law`."""
+    alone, law = Shape(board.id), expected_law(model, board, shape, mechanism)
+    fixed = law.alpha_ms / prior(model, board, alone).alpha_ms
+    per_token = law.gamma_ms_per_kv_token / prior(model, board, alone).gamma_ms_per_kv_token
+    return [
+        *law_lines(model, board, alone),
+        (
+            f"beside busy neighbours ({mechanism}): alpha x {fixed:.2f} = {law.alpha_ms:.2f} ms; "
+            f"beta and gamma x {per_token:.2f} ({contention_of(mechanism).source})"
+        ),
     ]
 
 

@@ -16,6 +16,7 @@ from fleet.errors import InputError, UnavailableError
 from foreslice import output as standard_output
 from foreslice.commands import loop
 from foreslice.commands.bench import bench
+from foreslice.commands.capacity import capacity
 from foreslice.commands.config import config
 from foreslice.commands.discover import discover
 from foreslice.commands.history import history
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 app.command()(loop.run)
 app.command()(loop.demo)
+app.command()(capacity)
 app.command()(inventory)
 app.command()(discover)
 app.command()(sharing)
