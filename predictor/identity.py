@@ -74,13 +74,13 @@ class Proposal:
 
     Attributes:
         labels: The match.
-        engine: Who exports the series.
+        engine: Who exports the series, `None` where that is not one.
         model: The served model, as its label says.
         unsure: Why nobody should rely on it, empty = it may be relied on.
     """
 
     labels: Labels
-    engine: str = ""
+    engine: Engine | None = None
     model: str = ""
     unsure: str = ""
 
@@ -115,22 +115,39 @@ def proposed(ready: frozenset[WorkloadKey], others: frozenset[WorkloadKey], live
     ours = [one for one in live if one.pod in ready]
     if not ours:
         return Proposal({}, unsure="no series of a known engine comes from its pods")
-    engines, models = sorted({one.engine.title for one in ours}), sorted({one.model for one in ours})
+    engines = {one.engine.title: one.engine for one in ours}
+    models = sorted({one.model for one in ours})
     if len(engines) > 1:
-        return Proposal({}, unsure=f"its pods export series of {_listed(engines)}")
-    if len(models) > 1:
-        return Proposal({}, engines[0], unsure=f"its pods serve {_listed(models)}; add one of them to match")
+        return Proposal({}, unsure=f"its pods export series of {_listed(sorted(engines))}")
     first, constant = ours[0], _constant([one.labels for one in ours])
+    if len(models) > 1:
+        unsure = f"its pods serve {_listed(models)}; add those of them that are meant to match"
+        return Proposal({}, first.engine, unsure=unsure)
     base = _base(first, constant)
     theirs = [one for one in live if one.pod in others]
     silent = sorted(key.name for key in ready - {one.pod for one in ours})
     unsure = f"nothing is scraped from {_listed(silent)}" if silent else ""
     for labels in _widening(base, constant, needs_more=not first.model):
         if not any(_carries(other.labels, labels) for other in theirs):
-            return Proposal(labels, engines[0], first.model, unsure)
+            return Proposal(labels, first.engine, first.model, unsure)
     shared = sorted({str(other.pod) for other in theirs if _carries(other.labels, base)})
     unsure = f"no label tells its series from those of {_listed(shared)}" if shared else _NAMELESS
-    return Proposal({}, engines[0], first.model, unsure)
+    return Proposal({}, first.engine, first.model, unsure)
+
+
+def routed(model: str, live: Sequence[Seen]) -> Labels:
+    """Return by which labels a router's series of a model are known; none where no one router has some.
+
+    Routers may write the model in lower case. Whether requests come through the router, no series says.
+    """
+    found = [
+        one
+        for one in live
+        if one.engine.role is Role.ROUTER and one.model and one.model.lower() == model.lower()
+    ]
+    if len({one.engine.name for one in found}) != 1:
+        return {}
+    return _base(found[0], _constant([one.labels for one in found]))
 
 
 def faults(
@@ -156,7 +173,7 @@ def faults(
         return [f"{wanted} has series of {engines}, but none of demand" + _lazy(live)]
     found = []
     sources = sorted({f"{one.labels['__name__']} of {one.engine.title}" for one in _upstream(demand)})
-    models = sorted({one.model for one in demand})
+    models = sorted({one.model for one in demand if one.model_label not in match})
     if len(sources) > 1:
         found.append(f"{wanted} has {len(sources)} demand series, not one: {_listed(sources)}")
     if len(models) > 1:

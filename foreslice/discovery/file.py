@@ -65,7 +65,7 @@ def _cluster(found: Discovery, cluster: dict[str, str]) -> Iterator[str]:
 
 def _workload(found: Found) -> Iterator[str]:
     """Yield the lines of one workload; those of one that is not sure are comments, and say why first."""
-    serving, proposal = found.serving, found.proposal
+    serving, proposal, engine = found.serving, found.proposal, found.proposal.engine
     for line in (*_about(found), *(f"not sure: {reason}" for reason in found.unsure)):
         yield f"  # {line}"
     limits = _limits(found)
@@ -76,6 +76,7 @@ def _workload(found: Found) -> Iterator[str]:
         f"    match: {_flow(dict(proposal.labels))}"
         if proposal.labels
         else "    match: {} # labels of its series",
+        *([f"    engine: {engine.name}"] if engine is not None and engine.needs_match else []),
         _SLO,
         "    mode: forecast-only",
         *([f"    replicas: {{min: {limits[0]}, max: {limits[1]}}} # as they are set now"] if limits else []),
@@ -93,8 +94,11 @@ def _about(found: Found) -> Iterator[str]:
         f"{serving.kind} {serving.key}: {len(serving.ready)} of {serving.replicas} replicas ready; "
         f"{serving.grant.mechanism} ({serving.grant.asks})"
     )
-    if found.proposal.engine:
-        yield f"{found.proposal.engine} serves {found.proposal.model or 'a model that no label names'}"
+    if found.proposal.engine is not None:
+        yield f"{found.proposal.engine.title} serves {found.proposal.model or 'a model that no label names'}"
+    if found.router:
+        told = _flow(dict(found.router))
+        yield f"A router tells of this model; if its requests come that way: router_match: {told}"
     for writer in serving.writers:
         yield f"{writer.name} {writer.does}"
     if serving.kind != "Deployment":

@@ -12,7 +12,7 @@ from fleet.signal import Signal
 from fleet.workload import WorkloadKey
 from foreslice.discovery.models import known_as
 from predictor.engines import Role, shipped
-from predictor.identity import Proposal, Seen, all_said_by, proposed, seen
+from predictor.identity import Labels, Proposal, Seen, all_said_by, proposed, routed, seen
 from predictor.sources.promql import selector
 from predictor.sources.query import QueryApi
 from predictor.vocabulary import Vocabulary
@@ -29,12 +29,14 @@ class Found:
         serving: The object in the cluster.
         proposal: By which labels its series are known.
         model: Its name in the capacity catalogue, empty where none is sure.
+        router: Labels of what a router says of its model, empty where none does.
         unsure: What has to be settled before it can be a workload of the settings, one line each.
     """
 
     serving: Serving
     proposal: Proposal
     model: str
+    router: Labels
     unsure: tuple[str, ...]
 
 
@@ -106,7 +108,8 @@ def _found(serving: Serving, others: frozenset[WorkloadKey], live: Sequence[Seen
     if proposal.labels and model is None:
         served = f"serves {proposal.model}" if proposal.model else "does not say which model it serves"
         unsure.append(f"{served}; name the one of the {len(MODELS)} models in the capacity catalogue")
-    return Found(serving, proposal, model or "", tuple(unsure))
+    router = routed(proposal.model, live) if proposal.model else {}
+    return Found(serving, proposal, model or "", router, tuple(unsure))
 
 
 def _cards(live: Sequence[Seen]) -> dict[str, int]:

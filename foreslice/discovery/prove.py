@@ -12,14 +12,14 @@ from fleet.errors import InputError, RefusedError
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
 from foreslice.clock import WallClock
-from foreslice.discovery.gather import RECENT_S, pods_of, speaking
+from foreslice.discovery.gather import RECENT_S, pods_of
 from foreslice.doors import access_of, api_server_of
 from foreslice.settings.check import Proof
 from foreslice.settings.load import matches_of
 from foreslice.settings.schema import KubernetesCluster, PrometheusMetrics, Settings
 from predictor.engines import Role
-from predictor.identity import DEMAND, Seen, faults, seen
-from predictor.sources.matching import LabelValues, Match, Selection
+from predictor.identity import DEMAND, Seen, all_said_by, faults, seen
+from predictor.sources.matching import Selection
 from predictor.sources.promql import selector
 from predictor.sources.query import QueryApi
 
@@ -41,7 +41,10 @@ def prove(settings: Settings, folder: Path) -> dict[WorkloadKey, Proof]:
     api = QueryApi(metrics.url, access_of(metrics, folder))
     held = _held(settings, folder, matches)
     at_s = WallClock().now_s()
-    return {key: _proof(key, match.labels, _live(api, match, at_s), held) for key, match in matches.items()}
+    return {
+        key: _joined([_proof(key, part, _live(api, part, at_s), held) for part in match.parts()])
+        for key, match in matches.items()
+    }
 
 
 def _held(
@@ -58,26 +61,33 @@ def _held(
     return {serving.key: serving for serving in found.servings}
 
 
-def _live(api: QueryApi, match: Match, at_s: float) -> list[Seen]:
-    vocabulary = speaking(Role.ENGINE, Role.ROUTER)
-    spellings = {label: Selection(match.labels, vocabulary).spellings(label) for label in match.labels}
+def _live(api: QueryApi, part: Selection, at_s: float) -> list[Seen]:
+    vocabulary = all_said_by(part.vocabulary.engines)
+    spellings = {label: part.spellings(label) for label in part.labels}
     wanted = selector(vocabulary.names(Signal), spellings)
     return seen((series for series, _, _ in api.readings(wanted, RECENT_S, at_s).series), vocabulary)
 
 
 def _proof(
-    key: WorkloadKey,
-    labels: LabelValues,
-    live: list[Seen],
-    held: Mapping[WorkloadKey, Serving] | None,
+    key: WorkloadKey, part: Selection, live: list[Seen], held: Mapping[WorkloadKey, Serving] | None
 ) -> Proof:
+    """Return what one part gets; a router's series come from its own pods, which nothing is known of."""
     demand = [one for one in live if one.signal in DEMAND]
     series = sorted({f"{one.labels['__name__']} of {one.engine.title}" for one in demand})
-    pods = sorted({one.pod.name for one in demand if one.pod.name})
+    pods = sorted({one.pod.name for one in demand if one.engine.role is Role.ENGINE and one.pod.name})
     if held is not None and key not in held:
         return Proof(tuple(series), tuple(pods), ("nothing of this name holds GPUs in its namespace",))
     ready = None if held is None else pods_of(held[key], held[key].ready)
     others = frozenset[WorkloadKey]().union(
         *(pods_of(serving, serving.pods) for other, serving in (held or {}).items() if other != key)
     )
-    return Proof(tuple(series), tuple(pods), tuple(faults(labels, live, ready, others)))
+    return Proof(tuple(series), tuple(pods), tuple(faults(part.labels, live, ready, others)))
+
+
+def _joined(parts: list[Proof]) -> Proof:
+    """Return the proof of a workload from that of its engines and, first, of its router."""
+    series, pods, found = (
+        tuple(dict.fromkeys(one for part in reversed(parts) for one in getattr(part, name)))
+        for name in ("series", "pods", "faults")
+    )
+    return Proof(series, pods, found)

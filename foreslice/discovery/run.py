@@ -87,10 +87,11 @@ def _as_dict(found: Found) -> dict[str, Any]:
         "mechanism": serving.grant.mechanism,
         "asks": serving.grant.asks,
         "scheduler": serving.scheduler,
-        "engine": proposal.engine or None,
+        "engine": proposal.engine.title if proposal.engine is not None else None,
         "served": proposal.model or None,
         "model": found.model or None,
         "match": dict(proposal.labels),
+        "router_match": dict(found.router),
         "writers": [
             {"name": writer.name, "does": writer.does, "of_replicas": writer.is_of_replicas}
             for writer in serving.writers
@@ -108,7 +109,7 @@ def _table(found: Discovery) -> Table:
         table.add_row(
             f"{serving.key} ({serving.kind})",
             serving.grant.mechanism,
-            workload.proposal.engine or "-",
+            workload.proposal.engine.title if workload.proposal.engine is not None else "-",
             workload.proposal.model or "-",
             ", ".join(writer.name for writer in serving.writers) or "-",
             "; ".join(workload.unsure) or "-",

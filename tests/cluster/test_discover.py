@@ -13,14 +13,13 @@ import pytest
 import yaml
 from kubernetes.client import ApiClient, Configuration
 
-from actuator.kube.connect import connect
 from actuator.kube.survey import survey
 from fleet.boards import H100_80GB
 from foreslice.clock import WallClock
 from simulator.api import DEPLOYMENT, POD, Kind
 from simulator.pods import condition
 from simulator.rest import address
-from tests.cluster.conftest import NEWEST
+from tests.cluster.conftest import NEWEST, connect
 from tests.cluster.lab import LABEL, Lab, until
 from tests.cluster.permissions import Recorder, documents, granted
 from tests.fakes.manifests import request
@@ -167,7 +166,8 @@ def test_three_engines_are_found_with_their_series_cards_and_writers(street, fou
         rerank["match"],
     )
     assert ["argocd-controller applies spec.replicas"] == _written(rerank)
-    assert ["serves in-house-reranker; name the one of"] == [line[:41] for line in rerank["unsure"]]
+    [unsure] = rerank["unsure"]
+    assert unsure.startswith("serves in-house-reranker; name the one of")
 
     assert ("kai", "gpu-fraction: 0.5", "Text Generation Inference") == (
         embed["mechanism"],
@@ -258,3 +258,27 @@ def test_without_any_right_one_line_says_which(plane, street, tmp_path):
     ran = foreslice("discover", "--kubeconfig", path, "--prometheus", "http://127.0.0.1:1")
     assert (2, "") == (ran.returncode, ran.stdout)
     assert 'may not list deployments in the whole cluster: grant {apiGroups: ["apps"]' in ran.stderr
+
+
+def test_who_shares_which_card_is_read_from_claims_and_exporters(plane, street, tmp_path):
+    chat = sorted(pod for pod, app in _ready(street).items() if app == "chat")
+    instance = {"UUID": "GPU-of-nobody", "GPU_I_ID": "1", "GPU_I_PROFILE": "3g.40gb", "pod": chat[0]}
+    used = [("DCGM_FI_DEV_FB_USED", instance), ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", instance)]
+    with scraped(street, tmp_path / "prometheus", more=used) as url:
+        ran = foreslice(
+            *("sharing", "--kubeconfig", plane.kubeconfig, "--prometheus", url, "--output", "json")
+        )
+    assert (0, "") == (ran.returncode, ran.stderr)
+    told = json.loads(ran.stdout)
+    held = {
+        tenant["tenant"]: (tenant["mechanism"], tenant["has_alone"], view["memory_granted"])
+        for view in told["cards"]
+        for tenant in view["tenants"]
+        if tenant["tenant"].startswith(f"{street.name}/") and tenant["mechanism"]
+    }
+    [rerank] = [pod for pod, app in _ready(street).items() if app == "rerank"]
+    assert 0 < held[f"{street.name}/{chat[0]}"][2] <= 1
+    assert {
+        **{f"{street.name}/{pod}": ("dra", "instance") for pod in chat},
+        f"{street.name}/{rerank}": ("dra", "card"),
+    } == {tenant: known[:2] for tenant, known in held.items()}

@@ -4,7 +4,7 @@ import pytest
 
 from fleet.workload import WorkloadKey
 from predictor.engines import Role, shipped
-from predictor.identity import all_said_by, faults, proposed, seen
+from predictor.identity import all_said_by, faults, proposed, routed, seen
 
 VOCABULARY = all_said_by(engine for engine in shipped().values() if engine.role in {Role.ENGINE, Role.ROUTER})
 VLLM_DONE, VLLM_WAITING = "vllm:request_success_total", "vllm:num_requests_waiting"
@@ -37,7 +37,7 @@ class TestProposed:
         scraped = live(vllm("a-0"), vllm("a-1"), vllm("b-0", model="llama"), vllm("c-0", namespace="test"))
         told = proposed(keys("a-0", "a-1"), keys("b-0") | keys("c-0", namespace="test"), scraped)
         assert {"namespace": "prod", "model_name": "qwen"} == told.labels
-        assert ("vLLM", "qwen", "") == (told.engine, told.model, told.unsure)
+        assert ("vllm", "qwen", "") == (told.engine.name, told.model, told.unsure)
 
     def test_a_label_of_the_service_tells_two_workloads_with_one_model_apart(self):
         scraped = live(
@@ -80,7 +80,7 @@ class TestProposed:
         [
             ("no series of a known engine comes from its pods", live([series("a-0", "http_requests_total")])),
             (
-                "its pods serve llama, qwen; add one of them to match",
+                "its pods serve llama, qwen; add those of them that are meant to match",
                 live(vllm("a-0"), vllm("a-0", model="llama")),
             ),
             (
@@ -98,6 +98,20 @@ MATCH = {"namespace": "prod", "model_name": "qwen"}
 WANTED = "namespace=prod, model_name=qwen"
 
 
+class TestRouted:
+    def test_a_router_s_labels_of_a_model_whatever_its_case(self):
+        scraped = live(
+            [series("front-0", DYNAMO, model="org/qwen", service="front")], vllm("a-0", "Org/Qwen")
+        )
+        assert {"namespace": "prod", "model": "org/qwen"} == routed("Org/Qwen", scraped)
+
+    def test_of_another_model_or_of_two_routers_nothing_is_said(self):
+        gateway = series("epp-0", "inference_objective_request_total", target_model_name="qwen")
+        both = live([series("front-0", DYNAMO, model="qwen"), gateway])
+        assert {} == routed("llama", both)
+        assert {} == routed("qwen", both)
+
+
 class TestFaults:
     def test_one_demand_series_and_all_its_pods_is_no_fault(self):
         assert [] == faults(MATCH, live(vllm("a-0"), vllm("a-1")), keys("a-0", "a-1"), keys("b-0"))
@@ -109,6 +123,13 @@ class TestFaults:
 
     def test_a_pod_that_ends_is_not_someone_else_s(self):
         assert [] == faults(MATCH, live(vllm("a-0"), vllm("a-gone")), keys("a-0"), keys("b-0"))
+
+    def test_a_model_that_goes_by_several_names_is_one(self):
+        scraped = live(vllm("a-0"), vllm("a-0", model="llama"))
+        assert [] == faults({"model_name": ("qwen", "llama")}, scraped, keys("a-0"), keys())
+        assert ["namespace=prod has the demand of 2 models, not of one: llama, qwen"] == faults(
+            {"namespace": "prod"}, scraped, keys("a-0"), keys()
+        )
 
     def test_without_a_cluster_series_alone_are_proved(self):
         assert [] == faults(MATCH, live(vllm("a-0")), None, frozenset())
@@ -139,11 +160,6 @@ class TestFaults:
                 f"{WANTED} has 2 demand series, not one: {SGLANG_DONE} of SGLang, {VLLM_DONE} of vLLM",
                 live(vllm("a-0"), [series("a-1", SGLANG_DONE, model_name="qwen")]),
                 keys("a-0", "a-1"),
-            ),
-            (
-                f"{WANTED} has the demand of 2 models, not of one: llama, qwen",
-                live(vllm("a-0"), vllm("a-0", model="llama")),
-                keys("a-0"),
             ),
             (
                 "1 of 2 ready pods have no demand series: a-1",

@@ -13,6 +13,7 @@ from fleet.workload import WorkloadKey
 from foreslice.discovery.file import settings_text
 from foreslice.discovery.gather import Discovery, Found
 from foreslice.settings.load import load
+from predictor.engines import shipped
 from predictor.identity import Proposal
 
 QWEN = "Qwen/Qwen2.5-7B-Instruct"
@@ -20,7 +21,7 @@ MATCH = {"namespace": "llm", "model_name": QWEN}
 HPA = Writer("HorizontalPodAutoscaler chat", "sets 0 to 6 replicas", is_of_replicas=True, bounds=(0, 6))
 
 
-def found(name="chat", model="qwen2.5-7b-bf16", unsure=(), match=MATCH, **more):
+def found(name="chat", model="qwen2.5-7b-bf16", unsure=(), match=MATCH, engine="vllm", router=None, **more):
     given = {
         "kind": "Deployment",
         "grant": Grant("dra", "ResourceClaimTemplate: third"),
@@ -29,7 +30,8 @@ def found(name="chat", model="qwen2.5-7b-bf16", unsure=(), match=MATCH, **more):
     } | more
     pods = frozenset({f"{name}-0", f"{name}-1"})
     serving = Serving(WorkloadKey("llm", name), replicas=2, pods=pods, ready=pods, **given)
-    return Found(serving, Proposal(match, "vLLM", QWEN if match else ""), model, tuple(unsure))
+    proposal = Proposal(match, shipped()[engine], QWEN if match else "")
+    return Found(serving, proposal, model, router or {}, tuple(unsure))
 
 
 def text(*workloads, published=1, access=None, cluster=None, **more):
@@ -104,6 +106,17 @@ def test_what_cannot_be_acted_on_is_said(loaded):
     assert ("dra", "hami-scheduler") == (workload.mechanism, workload.scheduler)
     assert "  # Only Deployments are acted on: of this one demand is forecast.\n" in proposal
     assert "  # Nothing is done through hami yet: demand is forecast.\n" in proposal
+
+
+def test_an_engine_whose_names_are_anybody_s_is_named(loaded):
+    settings = loaded(text(found(), found("nim", engine="nim", match={**MATCH, "service": "nim"})))
+    assert ["auto", "nim"] == [workload.engine for workload in settings.workloads]
+
+
+def test_a_router_that_tells_of_the_model_is_a_comment(loaded):
+    proposal = text(found(router={"model": "qwen"}))
+    assert 'if its requests come that way: router_match: {model: "qwen"}' in proposal
+    assert {} == loaded(proposal).workloads[0].router_match
 
 
 def test_without_a_published_card_demand_is_forecast(loaded):
