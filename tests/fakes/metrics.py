@@ -19,6 +19,7 @@ class FakeMetrics:
         has_history: Whether it answers for minutes that have closed.
         pods: Pods that are scraped, by workload; each serves its share.
         prompt: Tokens of a prompt, the same all the time unless changed.
+        itl_s: Time between tokens that engines count, `None` = they do not.
     """
 
     def __init__(self, start_s, rates, pods=None):
@@ -26,6 +27,7 @@ class FakeMetrics:
         self.rates = {key: np.asarray(values, dtype=float) for key, values in rates.items()}
         self.pods = dict.fromkeys(rates, ("pod-0",)) | (pods or {})
         self.prompt = PROMPT
+        self.itl_s = None
         self.asked = []
         self.is_down = False
         self.has_history = True
@@ -76,4 +78,7 @@ class FakeMetrics:
             Signal.TTFT_SUM: done * 0.1,
             Signal.TTFT_COUNT: done,
         }
+        if self.itl_s is not None:
+            tokens = done * OUTPUT
+            one |= {Signal.ITL_COUNT: tokens, Signal.ITL_SUM: tokens * self.itl_s}
         return {pod: {signal: Value(number) for signal, number in one.items()} for pod in pods}

@@ -5,10 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from capacity.belief import Source
 from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
 from fleet.demand import Mix
 from fleet.errors import UnavailableError
+from fleet.shape import Shape
 from foreslice.outlook import DEFAULT_MIX, Observatory
 from predictor.ladder import Ladder
 from tests.builders.deciding import workload
@@ -207,6 +209,30 @@ def test_shapes_are_reckoned_anew_only_when_a_mix_has_moved():
     moved = scene.at(230)
     assert before < scene.capacity.reckoned
     assert pytest.approx(PROMPT * 1.3) == moved.mix.prompt_tokens
+
+
+def test_what_ready_pods_show_moves_the_capacities_of_all_shapes():
+    """Tokens take 40 ms where some 12 were expected: the card carries less, and slices do, too."""
+    scene = Scene([2.0] * 400)
+    ready = {KEY: {"pod-0": Shape("h100-80gb")}}
+    before = scene.observatory.refresh(START_S + 60 * 100, ready)[KEY].offers
+
+    scene.metrics.itl_s = 0.040
+    after = scene.observatory.refresh(START_S + 60 * 101, ready)[KEY].offers
+
+    assert {Source.PRIOR} == {offer.source for offer in before.by_shape.values()}
+    assert {Source.CORRECTED} == {offer.source for offer in after.by_shape.values()}
+    assert all(after.works[shape] < 0.8 * before.works[shape] for shape in after.works)
+
+
+def test_a_bucket_that_was_read_already_teaches_nothing_again():
+    scene = Scene([2.0] * 400)
+    ready = {KEY: {"pod-0": Shape("h100-80gb")}}
+    scene.metrics.itl_s = 0.040
+    scene.observatory.refresh(START_S + 60 * 100, ready)
+    scene.observatory.refresh(START_S + 60 * 100 + 30, ready)
+
+    assert scene.capacity.fitted(KEY) is None
 
 
 def test_work_per_request_rate_makes_one_replica_out_of_what_the_reference_sustains():
