@@ -1,0 +1,172 @@
+"""Where the whole fleet should be: the cheapest packing of all needs, and how few cards any packing takes.
+
+Decisions go there step by step, as far as the scheduler, dwell times and make-before-break let them; the
+certificate says how far they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil
+
+from allocator.decide import Question
+from allocator.packing.cards import Card, Seat
+from allocator.packing.pack import Packing, pack
+from allocator.packing.problem import Ask, Problem, Stock
+from allocator.packing.standing import standing_on
+from fleet.boards import Board
+from fleet.cluster import Fleet
+from fleet.devices import Device
+from fleet.shape import WHOLE, Configuration, Shape
+from fleet.workload import Tier, WorkloadKey
+
+PENALTY = {Tier.STRICT: 10_000.0, Tier.BALANCED: 1_000.0, Tier.ECONOMY: 100.0}
+"""Cards that one unit of work is worth where there are too few: far more than it takes, tiers in order."""
+
+RECUT, RESTART = 0.05, 0.002
+"""What cutting a card anew and starting a replica count, in cards."""
+
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The cheapest packing that was found, with its certificate.
+
+    Attributes:
+        goals: What each workload should run on.
+        short: Work that stays uncarried for want of cards, by workload.
+        cards: Cards that the goals take.
+        least: Cards that every packing takes at least.
+        binding: What is scarce, dearest first.
+        worth: Cards that one replica of each shape is worth in this fleet now.
+    """
+
+    goals: Mapping[WorkloadKey, Configuration] = field(hash=False)
+    short: Mapping[WorkloadKey, float] = field(hash=False)
+    cards: int
+    least: int
+    binding: tuple[str, ...]
+    worth: Mapping[Shape, float] = field(hash=False)
+
+    @property
+    def gap(self) -> float:
+        """Part by which the goals may take more cards than the best packing, 0 = proven best."""
+        return self.cards / self.least - 1.0 if self.least else 0.0
+
+    def price(self, configuration: Configuration) -> float:
+        """Return the cards that a configuration is worth; a shape nobody could use counts as its cards."""
+        return sum(n * self.worth.get(shape, float(shape.cards)) for shape, n in configuration.counts.items())
+
+
+def target(question: Question) -> Target:
+    """Return where the fleet should be for what must be kept, over all cards that no one else uses.
+
+    Two packings: one with as many cards as it likes that knows nothing of what stands, for the certificate,
+    and one on the cards there are that disturbs little, for the goals. Workloads that the cluster does not
+    have, and those without any shape on offer, are left out.
+    """
+    problem = _problem(question)
+    if not problem.asks:
+        return Target({}, {}, 0, 0, (), {})
+    ample = pack(replace(problem, stocks=tuple(replace(stock, cards=None) for stock in problem.stocks)))
+    cards = cards_of(question.fleet, tuple(stock.board for stock in problem.stocks))
+    packing = pack(standing_on(problem, cards, recut=RECUT, restart=RESTART))
+    columns = packing.packed.columns
+    return Target(
+        goals={ask.key: _configuration(packing, row) for row, ask in enumerate(problem.asks)},
+        short={
+            problem.asks[row].key: float(short)
+            for row, short in zip(columns.ask.tolist(), columns.short.tolist(), strict=True)
+            if short > ROUNDING
+        },
+        cards=packing.cards,
+        least=_least_cards(ample),
+        binding=packing.binding,
+        worth=_worth(ample),
+    )
+
+
+def _problem(question: Question) -> Problem:
+    standings = {standing.key for standing in question.fleet.standings}
+    asks = []
+    for workload in sorted(question.workloads, key=lambda workload: workload.key):
+        offers = question.offers[workload.key]
+        if workload.key in standings and offers.by_shape:
+            asks.append(
+                Ask(
+                    key=workload.key,
+                    work=question.needs[workload.key, 0].keep,
+                    works=offers.works,
+                    router=offers.router,
+                    limits=workload.limits,
+                    penalty=PENALTY[workload.tier],
+                )
+            )
+    shapes = {shape for ask in asks for shape in ask.works}
+    stocks = tuple(_stocks(question.fleet, shapes))
+    boards = {stock.board.id for stock in stocks}
+    usable = (replace(a, works={s: w for s, w in a.works.items() if s.board in boards}) for a in asks)
+    return Problem(stocks, tuple(ask for ask in usable if ask.works))
+
+
+def _stocks(fleet: Fleet, shapes: set[Shape]) -> Iterator[Stock]:
+    """Yield the cards of each kind that no one else uses, with the shapes that anyone could use."""
+    foreign = _foreign(fleet)
+    for board in fleet.boards():
+        offered = [shape for shape in shapes if shape.board == board.id]
+        profiles = tuple(p.name for p in board.profiles if Shape(board.id, p.name) in offered)
+        cards = sum(gpu.board == board and gpu.uuid not in foreign for gpu in fleet.gpus)
+        if offered:
+            spans = tuple(sorted({shape.cards for shape in offered if shape.cards > 1}))
+            yield Stock(board, cards=cards, spans=spans, profiles=profiles)
+
+
+def cards_of(fleet: Fleet, boards: Sequence[Board]) -> tuple[Card, ...]:
+    """Return the cards of these boards that no one else uses, with the replicas that the scheduler placed."""
+    foreign, index_of = _foreign(fleet), {board.id: index for index, board in enumerate(boards)}
+    mine = {g.uuid: g.board for g in fleet.gpus if g.board.id in index_of and g.uuid not in foreign}
+    seats: dict[str, dict[Seat, WorkloadKey | None]] = {uuid: {} for uuid in mine}
+    for device, key in _ours(fleet):
+        if device.gpu in mine:
+            shape = Shape(mine[device.gpu].id, device.profile or WHOLE)
+            start = min(device.memory_slices, default=0) if device.profile else 0
+            seats[device.gpu][Seat(shape, start)] = key
+    return tuple(Card(uuid, index_of[board.id], seats[uuid]) for uuid, board in mine.items())
+
+
+def _foreign(fleet: Fleet) -> set[str]:
+    """Return the cards on which someone else has a device."""
+    ours = {device.id for device, _ in _ours(fleet)}
+    return {device.gpu for device in fleet.allocated if device.id not in ours}
+
+
+def _ours(fleet: Fleet) -> Iterator[tuple[Device, WorkloadKey]]:
+    for standing in fleet.standings:
+        for variant in standing.variants:
+            for replica in variant.replicas:
+                if replica.device is not None:
+                    yield replica.device, standing.key
+
+
+def _configuration(packing: Packing, row: int) -> Configuration:
+    counts: Counter[Shape] = Counter()
+    pieces = [piece for stock in packing.tableau.problem.stocks for piece in stock.pieces]
+    for piece, n in zip(pieces, packing.packed.columns.counts[row].tolist(), strict=True):
+        counts[piece.shape] += n
+    return Configuration(counts)
+
+
+def _least_cards(packing: Packing) -> int:
+    """Return the cards that every packing takes; what the bound counts for uncarried work is taken off."""
+    uncarried = float((packing.packed.columns.short * packing.tableau.penalty).sum())
+    return max(0, ceil(packing.bound.value - uncarried - ROUNDING))
+
+
+def _worth(packing: Packing) -> Mapping[Shape, float]:
+    pieces = [piece for stock in packing.tableau.problem.stocks for piece in stock.pieces]
+    return {
+        piece.shape: price for piece, price in zip(pieces, packing.bound.prices.piece.tolist(), strict=True)
+    }

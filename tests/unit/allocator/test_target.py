@@ -1,0 +1,72 @@
+"""Where the whole fleet should be, and how few cards any packing takes."""
+
+from dataclasses import replace
+
+import pytest
+
+from allocator.target import cards_of, target
+from fleet.workload import Router, Tier
+from tests.builders.deciding import need, offers, question, workload
+from tests.builders.fleet import BOARD, configuration, fleet, key, running, shape, standing
+
+CAPACITIES = {"1g.10gb": 0.1, "2g.20gb": 0.25, "3g.40gb": 0.45, "whole": 1.0}
+
+
+def asked(cards=4, foreign=(), stands="1 x whole", router=Router.EQUAL, **works):
+    """Workloads by name, each standing on one whole card, with the work that must be kept."""
+    workloads = [workload(name, router=router) for name in works]
+    scene = running(fleet(cards, foreign=foreign), *(standing(name, stands) for name in works))
+    needs = [need(name, work) for name, work in works.items()]
+    return question(scene, workloads, needs, dict.fromkeys(works, offers(CAPACITIES, router)))
+
+
+def test_small_workloads_share_a_card_instead_of_one_each():
+    aim = target(asked(a=0.4, b=0.4))
+
+    assert {key("a"): configuration("1 x 3g.40gb"), key("b"): configuration("1 x 3g.40gb")} == aim.goals
+    assert (1, 1, 0.0) == (aim.cards, aim.least, aim.gap)
+    assert {} == aim.short
+
+
+def test_a_slice_is_worth_what_it_takes_of_a_card():
+    aim = target(asked(a=0.4, b=0.4))
+
+    assert 0.5 == pytest.approx(aim.worth[shape("3g.40gb")])
+    assert 1.0 == pytest.approx(aim.price(configuration("2 x 3g.40gb")))
+
+
+def test_what_stands_is_kept_where_another_packing_takes_no_fewer_cards():
+    assert {key("a"): configuration("1 x whole")} == target(asked(a=0.9)).goals
+    assert {key("a"): configuration("2 x 3g.40gb")} == target(asked(stands="2 x 3g.40gb", a=0.9)).goals
+
+
+def test_where_cards_are_too_few_the_lower_tier_is_short_and_the_least_is_that_of_all():
+    scene = asked(cards=2, a=1.0, b=1.0)
+    strict, economy = (
+        replace(w, tier=t) for w, t in zip(scene.workloads, (Tier.STRICT, Tier.ECONOMY), strict=True)
+    )
+    needs = {(key("a"), 0): need("a", 2.0), (key("b"), 0): need("b", 1.0)}
+
+    aim = target(replace(scene, workloads=(strict, economy), needs=needs))
+
+    assert {key("b"): pytest.approx(1.0)} == aim.short
+    assert configuration("2 x whole") == aim.goals[key("a")]
+    assert 3 == aim.least
+
+
+def test_cards_of_others_are_left_to_them():
+    foreign = (("node-0", "gpu-0"),)
+    scene = asked(cards=2, foreign=foreign, a=0.9)
+
+    assert ["GPU-node-0-1"] == [card.uuid for card in cards_of(scene.fleet, (BOARD,))]
+    assert 1 == target(scene).cards
+
+
+def test_a_workload_that_the_cluster_does_not_have_is_left_out():
+    scene = asked(a=0.4)
+    assert {} == target(replace(scene, fleet=fleet(2))).goals
+
+
+def test_no_workloads_take_no_cards():
+    aim = target(question(fleet(1), [], []))
+    assert (0, 0, 0.0) == (aim.cards, aim.least, aim.gap)
