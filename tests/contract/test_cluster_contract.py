@@ -146,7 +146,7 @@ class TestView:
 
     def test_it_shows_since_when_a_replica_is_placed_and_ready(self, cluster):
         (replica,) = standing(cluster).variants[0].replicas
-        assert replica.created_at_s <= replica.scheduled_at_s < replica.ready_at_s
+        assert replica.created_at_s <= replica.scheduled_at_s <= replica.ready_at_s
 
     def test_a_workload_that_is_not_there_has_no_standing(self, cluster):
         assert standing(cluster, WorkloadKey("shop", "nothing")) is None
