@@ -29,6 +29,7 @@ def tick():
         running(fleet(2), standing("chat", "1 x whole")),
         {key("chat"): outlook(forecast("chat", level=0.7))},
         {key("chat"): need("chat", up=0.5, keep=0.75, distrust=["pod x is not scraped"])},
+        {},
         (decision,),
         (StepResult(key("chat"), step, Outcome.HELD, "not now"),),
         ("serving/talk: no such Deployment",),

@@ -51,6 +51,7 @@ def tick(name="chat", reactive=0.4, peaks=..., short=0.25, conditions=()):
         running(fleet(2), standing(name, "1 x whole + 1 x 1g.10gb")),
         {key(name): outlook(forecast(name, level=0.7) if peaks is ... else peaks)},
         {key(name): replace(need(name, up=0.5, keep=0.75), reactive=reactive)},
+        {},
         (decision,),
         (StepResult(key(name), step, Outcome.DONE, "because"),),
         conditions,
