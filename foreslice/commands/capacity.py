@@ -11,6 +11,7 @@ _MODEL = (
     "Model: a name of the catalogue with its number format, or the path of a config.json of Hugging Face."
 )
 _SHAPE = "Shape: whole, 2x (cards), a MIG profile, or 50/100 (a share). Default: all of the card."
+_BENCH = "Fit the law to a benchmark, [SHAPE=]FILE: JSON of GuideLLM or vllm bench serve, or CSV. Repeatable."
 _BATCH = "Instead of a model: what a batch takes on the whole card, fixed + per request, as 4ms+0.5ms."
 
 
@@ -30,6 +31,7 @@ def capacity(  # noqa: PLR0913, PLR0917 -- each is an option of the command line
     kv_format: Annotated[str, typer.Option(help="Number format of the KV cache.")] = "bf16",
     max_model_len: Annotated[int, typer.Option(help="Longest sequence of the engine.", min=0)] = 0,
     mechanism: Annotated[str, typer.Option(help="What makes shapes real: dra, kai, hami, mps, ...")] = "dra",
+    bench: Annotated[list[str] | None, typer.Option(help=_BENCH, show_default=False)] = None,
     batch_time: Annotated[str, typer.Option(help=_BATCH)] = "",
     max_batch: Annotated[int, typer.Option(help="Largest batch that such a model takes.", min=1)] = 32,
     explain: Annotated[bool, typer.Option("--explain", help="Show the arithmetic too.")] = False,
@@ -50,6 +52,6 @@ def capacity(  # noqa: PLR0913, PLR0917 -- each is an option of the command line
     if batch_time:
         run_batches(batch_time, max_batch, board, shape, slo, as_json=output is Output.JSON)
         return
-    served = Served(model, number_format, kv_format, max_model_len, mechanism)
+    served = Served(model, number_format, kv_format, max_model_len, mechanism, tuple(bench or ()))
     tokens = (prompt_tokens, output_tokens)
     run_capacity(served, board, shape, tokens, slo, explain=explain, plot=plot, as_json=output is Output.JSON)

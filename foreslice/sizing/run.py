@@ -18,6 +18,7 @@ from fleet.workload import Slo
 from foreslice.settings.durations import written
 from foreslice.show import console
 from foreslice.sizing import show
+from foreslice.sizing.measured import fitted
 from foreslice.sizing.picture import page
 from foreslice.sizing.terms import Served, batch_time
 
@@ -39,7 +40,8 @@ def run_capacity(
     """
     model, mix = served.spec(), Mix(*tokens)
     shapes = [shape_named(board, shape)] if shape else askable(board, served.mechanism)
-    answers = capacity_of(model, board, shapes, mix, slo, served.mechanism)
+    known = fitted(served.benchmarks, model, board, served.mechanism)
+    answers = capacity_of(model, board, shapes, mix, slo, served.mechanism, known)
     asked = show.Asked(model, board, mix, slo, served.mechanism, answers)
     if as_json:
         typer.echo(json.dumps(show.as_json(asked, with_arithmetic=explain)))

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from capacity.arithmetic import law_lines, memory_lines, shared_lines, weight_lines
 from capacity.ask import Answer
+from capacity.belief import Source
 from capacity.catalogue import ModelSpec
 from fleet.boards import Board
 from fleet.demand import Mix
@@ -19,6 +20,8 @@ from fleet.shape import Shape, slice_of
 from fleet.workload import Slo
 from foreslice.settings.durations import written
 
+_PRIOR = "Source: prior (data sheets, roofline, slice law), not measured."
+_IMPORT = "Source: import (fitted to benchmark files; shapes not measured follow by the slice law)."
 _INFERRED = "* multiprocessors or memory of this slice are inferred, no real card was seen to print them"
 
 
@@ -111,10 +114,13 @@ def as_text(asked: Asked, *, with_arithmetic: bool) -> RenderableType:
     lines = [_INFERRED] if any(asked.is_inferred(answer.shape) for answer in asked.answers) else []
     if any((answer.obstacle or "").startswith("context") for answer in asked.answers):
         lines.append("An engine that is started with a shorter longest sequence (--max-model-len) may fit.")
+    is_measured = any(answer.source is Source.IMPORT for answer in asked.answers)
     lines.append(
         "Requests/s of one replica inside the SLO; at least = exceeded with 90 % confidence. "
-        "Source: prior (data sheets, roofline, slice law), not measured."
+        + (_IMPORT if is_measured else _PRIOR)
     )
+    if is_measured and with_arithmetic:
+        lines.append("The arithmetic is that of the prior, before the benchmark.")
     arithmetic = [*_all_arithmetic(asked)] if with_arithmetic else []
     notes = [Text(line, style="dim") for line in lines]
     return Group(Text(asked.title, style="bold"), table, *notes, *(Text(line) for line in arithmetic))

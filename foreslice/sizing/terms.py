@@ -38,6 +38,7 @@ class Served:
         kv_format: Format of the KV cache.
         max_model_len: Longest sequence.
         mechanism: What makes its shapes real.
+        benchmarks: Benchmark files of it, each as `[SHAPE=]FILE`.
     """
 
     model: str
@@ -45,6 +46,7 @@ class Served:
     kv_format: str = "bf16"
     max_model_len: int = 0
     mechanism: str = "dra"
+    benchmarks: tuple[str, ...] = ()
 
     def spec(self) -> ModelSpec:
         """Return what serving it costs; `InputError` if something about it is not known."""
@@ -97,12 +99,21 @@ def objectives(given: Mapping[str, Mapping[int, str]]) -> Slo:
         if len(named) > 1:
             raise InputError("more than one percentile", where=f"--{term}-p95", fix="name one of a term")
         for percentile, text in named.items():
-            limit_s = _limit_s(term, text, f"--{term}-p{percentile}")
-            terms[term] = LatencyTarget(percentile / 100, limit_s)
+            where = f"--{term}-p{percentile}"
+            terms[term] = LatencyTarget(percentile / 100, limit_s(term, text, where))
     if not terms:
         fix = "give --ttft-p95, --itl-p95 or --e2e-p95, as 500ms"
         raise InputError("no objective is named", where="SLO", fix=fix)
     return Slo(**terms)
+
+
+def limit_s(term: str, text: str, where: str) -> float:
+    """Return the limit of a term in seconds; `InputError` if it is no plausible duration."""
+    try:
+        return _LIMITS[term].validate_python(text)
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InputError(f"{text!r}: {problem}", where=where, fix="give a duration, as 500ms") from error
 
 
 def batch_time(text: str) -> BatchTime:
@@ -115,14 +126,6 @@ def batch_time(text: str) -> BatchTime:
         pass
     fix = "give two durations, fixed + per request, as 4ms+0.5ms"
     raise InputError(f"{text!r} is no time of a batch", where="--batch-time", fix=fix)
-
-
-def _limit_s(term: str, text: str, where: str) -> float:
-    try:
-        return _LIMITS[term].validate_python(text)
-    except ValidationError as error:
-        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise InputError(f"{text!r}: {problem}", where=where, fix="give a duration, as 500ms") from error
 
 
 def _among(name: str, known: Mapping[str, object], where: str) -> None:
