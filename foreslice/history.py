@@ -19,7 +19,7 @@ from foreslice import show
 from foreslice.compose import surroundings_of
 from foreslice.settings.load import load, workloads_of
 from foreslice.settings.schema import NoCluster, Settings
-from predictor.demand import HISTORY_SIGNALS
+from predictor.demand import HISTORY_SIGNALS, USUAL_BUCKETS
 from predictor.ports import BUCKET_S, MetricsSource, SignalBuckets
 from predictor.sources.days import DAY_S, days
 from predictor.tidy import State, tidy
@@ -54,8 +54,9 @@ def run_export(config: Path, out: Path, since: str | None, until: str | None, *,
     if start_s >= end_s:
         raise InputError("the first minute is not before the last", where="--from", fix="name an earlier one")
     console = show.console(to_stderr=True)
-    told = _read(around.metrics, [w.key for w in workloads_of(settings)], start_s - BUCKET_S, end_s, console)
-    table = pd.concat([tidy(buckets) for buckets in told.values()], ignore_index=True)
+    before_s = start_s - BUCKET_S * USUAL_BUCKETS  # what demand is judged by began before
+    told = _read(around.metrics, [w.key for w in workloads_of(settings)], before_s, end_s, console)
+    table = pd.concat([tidy(buckets, start_s) for buckets in told.values()], ignore_index=True)
     try:
         _WRITERS[out.suffix](table, out)
     except OSError as error:

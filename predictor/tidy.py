@@ -24,8 +24,8 @@ class State(StrEnum):
     UNKNOWN = "unknown"
 
 
-def tidy(buckets: SignalBuckets) -> pd.DataFrame:
-    """Return a row for each bucket but the first, whose growth is unknown, with `COLUMNS`.
+def tidy(buckets: SignalBuckets, since_s: int) -> pd.DataFrame:
+    """Return a row for each bucket from `since_s` on, with `COLUMNS`; what was before only tells of them.
 
     `time` is the start of the minute, UTC. `requests_per_s` is what was offered: at least that where `state`
     is censored, empty where it is unknown, and then `reason` says why. Tokens are means of one request, over
@@ -45,7 +45,7 @@ def tidy(buckets: SignalBuckets) -> pd.DataFrame:
             "reason": reasons,
         }
     )
-    return table.iloc[1:].reset_index(drop=True)
+    return table.iloc[(since_s - buckets.start_s) // BUCKET_S :].reset_index(drop=True)
 
 
 def _states(buckets: SignalBuckets, demand: DemandHistory) -> tuple[np.ndarray, np.ndarray]:

@@ -89,13 +89,15 @@ class DayFiles:
         day = Day()
         if ((minutes < 0) | (minutes >= MINUTES)).any():  # of another day
             return day
-        codes = names.indices.to_numpy()
-        for code, name in enumerate(names.dictionary.to_pylist()):
+        codes, known = names.indices.to_numpy(), names.dictionary.to_pylist()
+        order = np.argsort(codes, kind="stable")
+        ends = np.searchsorted(codes[order], np.arange(len(known)), side="right")
+        for name, rows in zip(known, np.split(order, ends)[:-1], strict=True):
             if name in self._keys and origins.get(name) == self._origins[name]:
-                is_its, workload = codes == code, self._keys[name]
-                day.is_kept(workload)[minutes[is_its]] = True
+                workload, at = self._keys[name], minutes[rows]
+                day.is_kept(workload)[at] = True
                 for signal, column in columns.items():
-                    day.row(workload, signal)[minutes[is_its]] = column[is_its]
+                    day.row(workload, signal)[at] = column[rows]
         return day
 
     def write(self, day_s: int, day: Day) -> None:

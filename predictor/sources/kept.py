@@ -73,9 +73,10 @@ class KeptSource:
         self, signals: Sequence[Signal], workloads: Sequence[WorkloadKey], start_s: int, end_s: int
     ) -> Mapping[WorkloadKey, SignalBuckets]:
         """Return closed minute buckets in [start_s, end_s), see `MetricsSource.samples`."""
-        if not set(signals) <= set(self._signals) or end_s <= start_s:
-            return self._source.samples(signals, workloads, start_s, end_s)
+        is_kept = set(signals) <= set(self._signals) and end_s > start_s
         from_s, settled_s = self._from_s(start_s, end_s), end_s - SETTLED_S
+        if not is_kept or from_s is None:
+            return self._source.samples(signals, workloads, start_s, end_s)
         past = _Past({day_s: self._files.read(day_s) for day_s in days(from_s, end_s)})
         partial_s: dict[WorkloadKey, tuple[Span, ...]] = {}
         changed: set[int] = set()
@@ -102,11 +103,15 @@ class KeptSource:
         """Return the newest readings as of `at_s`, see `MetricsSource.now`."""
         return self._source.now(signals, workloads, at_s)
 
-    def _from_s(self, start_s: int, end_s: int) -> int:
-        """Return where to begin: what has settled meanwhile is read along when that is due."""
+    def _from_s(self, start_s: int, end_s: int) -> int | None:
+        """Return where to begin, `None` where nothing is kept from there on yet.
+
+        When it is due, what has settled meanwhile is read along.
+        """
         kept_s = self._kept_until_s
-        is_due = kept_s is not None and end_s - SETTLED_S - kept_s >= KEPT_EVERY_S
-        return min(start_s, kept_s) if kept_s is not None and is_due else start_s
+        if kept_s is None or start_s < kept_s:
+            return start_s
+        return kept_s if end_s - SETTLED_S - kept_s >= KEPT_EVERY_S else None
 
     def _keep(self, changed: Mapping[int, Day], end_s: int) -> None:
         """Write changed days and forget old ones; a folder that cannot be written costs no answer."""

@@ -257,8 +257,8 @@ def test_a_folder_that_cannot_be_written_costs_no_answer_and_is_said(kept, tmp_p
     assert f"history is not kept in {tmp_path}/history: No such file or directory" == keeping.trouble
 
     (tmp_path / "gone").rename(tmp_path / "history")
-    row(keeping, END_S + 1200, END_S + 1260)
-    assert "" == keeping.trouble
+    row(keeping, END_S + 1200, END_S + 1200 + KEPT_EVERY_S)
+    assert "" == keeping.trouble, "tried again when it is due again"
 
 
 def test_a_folder_that_cannot_be_made_is_refused(kept, tmp_path):
@@ -282,6 +282,15 @@ def test_a_part_of_a_day_and_of_the_signals(kept, source):
     assert (since_s, until_s, {Signal.KV_USE}) == (part.start_s, part.end_s, set(part.values))
     np.testing.assert_array_equal(told(since_s, until_s), part.values[Signal.KV_USE])
     assert 1 == len(source.asked)
+
+
+def test_between_two_turns_no_file_is_touched(kept, tmp_path):
+    running = kept()
+    row(running, START_S, END_S)
+    for path in (tmp_path / "history").iterdir():
+        path.unlink()
+    np.testing.assert_array_equal(told(END_S, END_S + 60), row(running, END_S, END_S + 60))
+    assert [] == files(tmp_path)
 
 
 def test_anyone_can_read_a_day(kept, tmp_path):

@@ -23,10 +23,10 @@ def table(completions, running=0.0, waiting=0.0, partial_s=(), **more):
         **{Signal(name): np.broadcast_to(row, n) for name, row in more.items()},
     }
     values = {signal: np.array(row, dtype=float) for signal, row in rows.items()}
-    return tidy(SignalBuckets(KEY, START_S, values, partial_s))
+    return tidy(SignalBuckets(KEY, START_S, values, partial_s), START_S + 60)
 
 
-def test_the_first_bucket_only_tells_how_demand_grew_after_it():
+def test_what_was_before_only_tells_how_demand_grew_after_it():
     told = table([60, 120, 180])
     assert list(COLUMNS) == list(told.columns)
     assert [2.0, 3.0] == told["requests_per_s"].tolist()
