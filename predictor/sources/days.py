@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import get_ident
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +29,7 @@ _FORMAT = 1
 """Goes up with any change of what a file holds: files of another format are read from the source again."""
 
 _ABOUT = b"foreslice"
-_OURS = re.compile(r"(\d{4}-\d\d-\d\d)\.(parquet|\d+)")  # a number: a process that ended while it wrote
+_OURS = re.compile(r"(\d{4}-\d\d-\d\d)\.(parquet|\d+-\d+)")  # numbers: who ended while it wrote
 _WORKLOAD, _TIME = "workload", "time"
 _SECONDS = pa.timestamp("s", tz="UTC")
 
@@ -115,7 +116,7 @@ class DayFiles:
         about = {"format": _FORMAT, "origins": {str(w): self._origins[str(w)] for w in workloads}}
         table = pa.table(columns).replace_schema_metadata({_ABOUT: json.dumps(about)})
         path = self._path(day_s)
-        part = path.with_suffix(f".{os.getpid()}")
+        part = path.with_suffix(f".{os.getpid()}-{get_ident()}")
         try:
             with part.open("wb") as file:
                 parquet.write_table(table, file, compression="zstd", write_page_checksum=True)

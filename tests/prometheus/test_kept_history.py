@@ -70,3 +70,18 @@ def test_damaged_files_are_read_from_prometheus_again(config, tmp_path):
     told, second = exported(path, out)
     assert 0 == told["minutes"]["prod/chat"]["unknown"]
     assert len(first) == len(second)
+
+
+def test_a_service_that_starts_again_forecasts_the_same_from_fewer_queries(config):
+    path, url = config
+    command = [FORESLICE, "run", "--once", "--config", path, "--output", "json"]
+    asked, needs = [queries(url)], []
+    for _ in range(2):
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert 0 == ran.returncode, ran.stderr
+        told = json.loads(ran.stdout)
+        assert [] == told["conditions"]
+        needs.append(told["workloads"][0]["need"]["up"])
+        asked.append(queries(url))
+    assert needs[0] == pytest.approx(needs[1], rel=0.05)
+    assert asked[2] - asked[1] < (asked[1] - asked[0]) / 2

@@ -243,7 +243,7 @@ def test_days_beyond_what_is_learnt_from_are_deleted(kept, tmp_path):
     assert ["2026-03-01.parquet", "2026-03-02.parquet", "2026-03-03.parquet"] == files(tmp_path)
     for foreign in ("notes.txt", "2026-02-01.txt"):
         (tmp_path / "history" / foreign).touch()
-    (tmp_path / "history" / "2026-02-01.4711").touch()
+    (tmp_path / "history" / "2026-02-01.4711-8").touch()
     row(kept(keep_s=DAY_S), END_S, END_S + 60)
     assert ["2026-02-01.txt", "2026-03-03.parquet", "notes.txt"] == files(tmp_path), "others' files stay"
 
