@@ -8,7 +8,8 @@ from capacity.law import Law
 from fleet.boards import H100_80GB
 from fleet.errors import UnavailableError
 from fleet.shape import Shape
-from foreslice.fitting import Fitting
+from foreslice.fitting import COUNTED, Fitting
+from predictor.engines import shipped
 from simulator.metrics import SCRAPE_S, EmbeddedMetrics
 from tests.builders.engines import MIX, Laws, Offered, constant, engines, workload
 
@@ -170,3 +171,8 @@ def test_engines_that_show_no_time_between_tokens_are_left_at_their_prior():
 
     assert capacity.fitted(SERVED.key) is None
     assert isinstance(capacity.belief(SERVED, WHOLE).law, Law)
+
+
+@pytest.mark.parametrize("name", ["vllm", "sglang"])
+def test_engines_count_all_that_a_window_is_made_of(name):
+    assert set(COUNTED.values()) <= shipped()[name].signals
