@@ -30,6 +30,7 @@ from foreslice.commands.options import (
     EXIT_UNREAD,
 )
 from foreslice.commands.sharing import sharing
+from foreslice.commands.what_if import what_if
 
 app = typer.Typer(
     name="foreslice", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
@@ -37,6 +38,7 @@ app = typer.Typer(
 app.command()(loop.run)
 app.command()(loop.demo)
 app.command()(capacity)
+app.command("what-if")(what_if)
 app.command()(inventory)
 app.command()(discover)
 app.command()(sharing)
