@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterable
 
 _FORMATS = {
-    "awq": "int4",
-    "gptq": "int4",
-    "int4": "int4",
-    "w4a16": "int4",
+    "awq": "awq",
+    "gptq": "gptq",
+    "int4": "gptq",
+    "w4a16": "gptq",
     "int8": "int8",
     "w8a8": "int8",
     "fp8": "fp8",
-    "fp16": "bf16",
+    "fp16": "fp16",
     "bf16": "bf16",
 }
-"""How number formats are spelled in names of models, and how the catalogue ends its names."""
+"""How number formats are spelled in names of models, and how the catalogue ends its names; it has no int8."""
 
 
 def known_as(served: str, catalogue: Iterable[str]) -> str | None:

@@ -2,9 +2,8 @@
 
 import pytest
 
+from capacity.catalogue import MODELS
 from foreslice.discovery.models import known_as
-
-CATALOGUE = ["qwen2.5-3b-bf16", "qwen2.5-7b-bf16", "qwen2.5-7b-fp8", "qwen2.5-7b-int4", "llama-3.1-8b-bf16"]
 
 
 @pytest.mark.parametrize(
@@ -13,12 +12,17 @@ CATALOGUE = ["qwen2.5-3b-bf16", "qwen2.5-7b-bf16", "qwen2.5-7b-fp8", "qwen2.5-7b
         ("qwen2.5-7b-bf16", "Qwen/Qwen2.5-7B-Instruct"),
         ("qwen2.5-7b-bf16", "qwen2.5-7b"),
         ("qwen2.5-7b-fp8", "neuralmagic/Qwen2.5-7B-Instruct-FP8"),
-        ("qwen2.5-7b-int4", "Qwen/Qwen2.5-7B-Instruct-AWQ"),
-        ("qwen2.5-7b-int4", "Qwen2.5-7B-Instruct-GPTQ-Int4"),
+        ("qwen2.5-7b-awq", "Qwen/Qwen2.5-7B-Instruct-AWQ"),
+        ("qwen2.5-7b-gptq", "Qwen2.5-7B-Instruct-GPTQ-Int4"),
+        ("llama-3.3-70b-gptq", "RedHatAI/Llama-3.3-70B-Instruct-quantized.w4a16"),
+        ("llama-3.3-70b-fp8", "RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic"),
+        ("mixtral-8x7b-bf16", "mistralai/Mixtral-8x7B-Instruct-v0.1"),
+        ("qwen3-30b-a3b-bf16", "Qwen/Qwen3-30B-A3B"),
+        ("deepseek-v3-bf16", "deepseek-ai/DeepSeek-V3"),
         ("llama-3.1-8b-bf16", "meta-llama/Llama-3.1-8B-Instruct"),
         ("llama-3.1-8b-bf16", "Meta-Llama-3.1-8B"),
-        (None, "Qwen/Qwen2.5-3B-Instruct-FP8"),
-        (None, "Qwen/Qwen2.5-72B-Instruct"),
+        (None, "Qwen/Qwen2.5-7B-Instruct-W8A8"),
+        (None, "Qwen/Qwen2.5-0.5B-Instruct"),
         (None, "my-chat"),
         (None, "qwen2.5-7bx"),
         (None, "qwen2.5-7b.1"),
@@ -26,4 +30,4 @@ CATALOGUE = ["qwen2.5-3b-bf16", "qwen2.5-7b-bf16", "qwen2.5-7b-fp8", "qwen2.5-7b
     ],
 )
 def test_known_as(expected, served):
-    assert expected == known_as(served, CATALOGUE)
+    assert expected == known_as(served, MODELS)
