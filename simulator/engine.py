@@ -19,7 +19,7 @@ from fleet.workload import Workload, WorkloadKey
 from simulator.counts import ITL_EDGES_S, TTFT_EDGES_S, PodCounts, Tally
 from simulator.errors import NotModelledError
 from simulator.fluid import STEP_S, Floats, Flow, Pace, flow, pace_of
-from simulator.latency import itl_share_under, limits_of, share_inside, ttft_share_under
+from simulator.latency import itl_share_under, limits_of, share_done_by, share_inside
 from simulator.traces import TRACE_STEP_S
 
 _LEFT_OVER = 0.5
@@ -200,7 +200,7 @@ class Engines:
         self.tally.inside += self._by_workload(inside.sum(axis=0))
         self.counts.ttft_sum_s += (admitted * (wait_s + first_token_s)).sum(axis=0)
         # Buckets by the means over the seconds at hand: the sum is exact, its spread over buckets nearly so.
-        under = ttft_share_under(
+        under = share_done_by(
             TTFT_EDGES_S, wait_s.mean(axis=0)[:, np.newaxis], first_token_s.mean(axis=0)[:, np.newaxis]
         )
         self.counts.ttft_under += admitted.sum(axis=0)[:, np.newaxis] * under

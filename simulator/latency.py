@@ -45,8 +45,8 @@ def limits_of(slos: Sequence[Slo]) -> Limits:
     )
 
 
-def ttft_share_under(limit_s: Floats, wait_s: Floats, mean_s: Floats) -> Floats:
-    """Return the share whose first token comes within `limit_s`: all wait, then `mean_s` on average."""
+def share_done_by(limit_s: Floats, wait_s: Floats, mean_s: Floats) -> Floats:
+    """Return the share whose first (or last) token is there in `limit_s`: all wait, then take `mean_s`."""
     share: Floats = -np.expm1(-np.maximum(limit_s - wait_s, 0.0) / mean_s)
     return share
 
@@ -58,18 +58,12 @@ def itl_share_under(limit_s: Floats, mean_s: Floats) -> Floats:
     return share
 
 
-def e2e_share_under(limit_s: Floats, wait_s: Floats, residence_s: Floats) -> Floats:
-    """Return the share whose last token comes within `limit_s`: all wait, then stay a while."""
-    share: Floats = -np.expm1(-np.maximum(limit_s - wait_s, 0.0) / residence_s)
-    return share
-
-
 def share_inside(
     limits: Limits, wait_s: Floats, first_token_s: Floats, itl_s: Floats, residence_s: Floats
 ) -> Floats:
     """Return the share of requests inside all limits; means broadcast against one element per pod."""
     return (
-        ttft_share_under(limits.ttft_s, wait_s, first_token_s)
+        share_done_by(limits.ttft_s, wait_s, first_token_s)
         * itl_share_under(limits.itl_s, itl_s)
-        * e2e_share_under(limits.e2e_s, wait_s, residence_s)
+        * share_done_by(limits.e2e_s, wait_s, residence_s)
     )

@@ -9,7 +9,7 @@ import yaml
 from capacity.law import Law
 from fleet.demand import Mix
 from simulator.fluid import flow, pace_of
-from simulator.latency import itl_share_under, ttft_share_under
+from simulator.latency import itl_share_under, share_done_by
 
 TABLE = yaml.safe_load(Path(__file__).with_name("engine-latencies.yaml").read_text(encoding="utf-8"))
 MIX = Mix(**TABLE["mix"])
@@ -57,7 +57,7 @@ def attainment(pace, row, percentile):
     if percentile.startswith("itl"):
         return float(itl_share_under(limit_s, pace.itl_s[0] + pace.itl_s_per_request[0] * resident))
     first_token_s = pace.first_token_s[0] + pace.first_token_s_per_request[0] * resident
-    return float(ttft_share_under(limit_s, wait_s, first_token_s))
+    return float(share_done_by(limit_s, wait_s, first_token_s))
 
 
 PERCENTILES = [("ttft_p95_ms", 0.95), ("ttft_p99_ms", 0.99), ("itl_p95_ms", 0.95)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fleet.workload import LatencyTarget, Slo
-from simulator.latency import e2e_share_under, itl_share_under, limits_of, share_inside, ttft_share_under
+from simulator.latency import itl_share_under, limits_of, share_done_by, share_inside
 
 
 def quantile(share_under, q):
@@ -14,8 +14,8 @@ def quantile(share_under, q):
 
 
 @pytest.mark.parametrize(("q", "expected"), [(0.95, 3.0), (0.99, 4.605)])
-def test_ttft_has_an_exponential_tail(q, expected):
-    assert pytest.approx(expected, rel=2e-3) == quantile(lambda x: ttft_share_under(x, 0.0, 1.0), q)
+def test_first_and_last_tokens_have_an_exponential_tail(q, expected):
+    assert pytest.approx(expected, rel=2e-3) == quantile(lambda x: share_done_by(x, 0.0, 1.0), q)
 
 
 def test_p95_of_the_itl_is_1_32_times_its_mean():
@@ -30,17 +30,12 @@ def test_the_mean_of_the_itl_is_the_mean_given():
 
 
 def test_nobody_is_faster_than_the_queue():
-    assert 0.0 == ttft_share_under(np.array(0.5), np.array(0.6), np.array(0.01))
-
-
-def test_the_last_token_has_an_exponential_tail_too():
-    """p95 over mean 3.0, which is what outputs of geometric length give."""
-    assert pytest.approx(3.0, rel=2e-3) == quantile(lambda x: e2e_share_under(x, 0.0, 1.0), 0.95)
+    assert 0.0 == share_done_by(np.array(0.5), np.array(0.6), np.array(0.01))
 
 
 def test_all_terms_have_to_be_kept():
     limits = limits_of([Slo(LatencyTarget(0.95, 1.0), LatencyTarget(0.95, 0.05), LatencyTarget(0.95, 20.0))])
-    shares = ttft_share_under(1.0, 0.2, 0.3), itl_share_under(0.05, 0.04), e2e_share_under(20.0, 0.2, 7.0)
+    shares = share_done_by(1.0, 0.2, 0.3), itl_share_under(0.05, 0.04), share_done_by(20.0, 0.2, 7.0)
     assert pytest.approx(float(np.prod(shares))) == share_inside(limits, 0.2, 0.3, 0.04, 7.0)[0]
 
 
