@@ -341,6 +341,12 @@ def test_the_name_of_a_deployment_may_have_dots(write):
     assert WorkloadKey("default", "qwen2.5-7b") == workload.key
 
 
+def test_the_time_to_the_last_token_is_an_objective_of_its_own(write):
+    (workload,) = workloads_of(load(write(HEAD + one(slo={"e2e": {"p90": "45s"}}))))
+
+    assert Slo(e2e=LatencyTarget(0.9, 45.0)) == workload.slo
+
+
 def test_series_are_matched_by_namespace_and_model_name_unless_told_otherwise(write):
     [(key, match)] = matches_of(load(write(HEAD + GOOD))).items()
     assert (WorkloadKey("default", "chat"), {"namespace": "default", "model_name": "chat"}) == (
