@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from capacity.hardware import SPEEDS, speed_of
+from capacity.hardware import SPEEDS, is_known, speed_of
 from fleet.boards import BOARDS, H100_80GB
 from fleet.errors import InputError
 
@@ -58,6 +58,13 @@ def test_a_board_as_published_is_known_by_its_product():
     published = replace(H100_80GB, id="nvidia-h100-80gb-hbm3", compute_slices=132)
 
     assert SPEEDS["h100-80gb"] == speed_of(published)
+
+
+def test_a_board_is_known_by_its_id_or_its_product():
+    assert is_known(H100_80GB)
+    assert is_known(replace(H100_80GB, id="nvidia-h100-80gb-hbm3"))
+    assert is_known(replace(H100_80GB, product_names=()))
+    assert not is_known(replace(H100_80GB, id="nvidia-geforce-rtx-4090", product_names=("RTX 4090",)))
 
 
 def test_an_unknown_board_is_refused_with_those_that_are_known():
