@@ -195,7 +195,9 @@ def _recorded(settings: Settings, folder: Path) -> _Outside | None:
         return _Outside(_FileClock(source), source)
     if isinstance(metrics, PrometheusMetrics):
         access = access_of(metrics, folder)
-        prometheus = PrometheusSource(metrics.url, matches_of(settings), access=access)
+        prometheus = PrometheusSource(
+            metrics.url, matches_of(settings), access=access, scraper_labels=metrics.replica_labels
+        )
         if settings.history is None:
             return _Outside(WallClock(), prometheus)
         kept = KeptSource(

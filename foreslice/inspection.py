@@ -15,6 +15,8 @@ import typer
 from fleet.errors import InputError, UnavailableError
 from foreslice.settings.engines import engines_of
 from foreslice.settings.load import load
+from foreslice.settings.schema import PrometheusMetrics
+from predictor.copies import SCRAPER_LABELS
 from predictor.inspection.devices import Devices
 from predictor.inspection.inspect import Inspection, inspected
 from predictor.inspection.producers import Producer
@@ -35,19 +37,24 @@ def inspect(source: str, engine: str, config: Path | None, *, is_json: bool) -> 
     Args:
         source: Path of a file, `-` for standard input, or an address that is asked once.
         engine: Name of the engine whose series these are, `auto` = as their names show.
-        config: Settings file that describes more engines.
+        config: Settings file that describes more engines, and says which labels are a scraper's.
         is_json: Whether a script reads it.
 
     Raises:
         InputError: The text is no scrape, or the engine is not known.
         UnavailableError: The address does not answer.
     """
-    engines = engines_of({} if config is None else load(config).engines)
+    settings = None if config is None else load(config)
+    engines = engines_of({} if settings is None else settings.engines)
+    scraper_labels = SCRAPER_LABELS
+    if settings is not None and isinstance(settings.metrics, PrometheusMetrics):
+        scraper_labels = settings.metrics.replica_labels
     if engine not in {AUTO, *engines}:
         raise InputError(
             f"no engine {engine!r} is known", where="--engine", fix=f"name {', '.join((AUTO, *engines))}"
         )
-    told = inspected(parsed(_text(source), source), engines.values(), engines.get(engine))
+    scrape = parsed(_text(source), source)
+    told = inspected(scrape, engines.values(), engines.get(engine), scraper_labels)
     typer.echo(json.dumps(as_json(told), indent=2, allow_nan=False) if is_json else "\n".join(as_text(told)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 Labels = Mapping[str, str]
 
-SCRAPER_LABELS = ("prometheus", "prometheus_replica", "replica", "job")
+SCRAPER_LABELS: tuple[str, ...] = ("prometheus", "prometheus_replica", "replica", "job")
 """Labels that say who scraped a series, not what it is: two replicas or two jobs count the same requests."""
 
 ALIKE = 0.95

@@ -12,10 +12,11 @@ from pydantic_core import PydanticCustomError
 from fleet.boards import BOARDS
 from fleet.workload import Isolation, Router, Tier
 from foreslice.settings.durations import EndToEnd, FirstToken, History, InterToken, Lead, Pause, written
-from foreslice.settings.engines import AUTO, EngineSettings, LabelValues, engines_of, misfit
+from foreslice.settings.engines import AUTO, EngineSettings, LabelValues, Several, engines_of, misfit
 from foreslice.settings.group import Group
 from foreslice.settings.model import ModelSettings, one_of, or_a_name
 from foreslice.settings.restraint import FreezeSettings, ShrinkSettings
+from predictor.copies import SCRAPER_LABELS
 
 ModeName = Literal["off", "forecast-only", "advise", "scale-up-only", "full"]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
@@ -142,6 +143,9 @@ class PrometheusMetrics(Group):
     username: Annotated[str | None, Field(description="user of basic authentication")] = None
     password_file: Annotated[Path | None, Field(description="file with that user's password")] = None
     ca_file: Annotated[Path | None, Field(description="certificate of a private CA, PEM")] = None
+    replica_labels: Annotated[
+        Several, Field(description="labels of who scraped a series, not of what it is: copies count once")
+    ] = SCRAPER_LABELS
     insecure: Annotated[
         bool, Field(description="true: take any certificate, and send credentials without TLS")
     ] = False

@@ -41,16 +41,22 @@ class Inspection:
         return not self.scrape.warnings
 
 
-def inspected(scrape: Scrape, engines: Iterable[Engine], chosen: Engine | None = None) -> Inspection:
+def inspected(
+    scrape: Scrape,
+    engines: Iterable[Engine],
+    chosen: Engine | None = None,
+    scraper_labels: Sequence[str] = SCRAPER_LABELS,
+) -> Inspection:
     """Return what the series say when read as those of known engines, or of the chosen one alone.
 
     Args:
         scrape: The series.
         engines: Engines that are known.
         chosen: The engine that they are of; `None` = as their names show.
+        scraper_labels: Labels that say who scraped a series.
     """
     engines = list(engines)
-    series, dropped = without_copies(scrape.series)
+    series, dropped = without_copies(scrape.series, scraper_labels)
     speakers = [chosen] if chosen is not None else recognised((one.name for one in series), engines)
     told = producers(series, speakers)
     devices = devices_of(series, speakers)
@@ -72,7 +78,9 @@ def inspected(scrape: Scrape, engines: Iterable[Engine], chosen: Engine | None =
     )
 
 
-def without_copies(series: Sequence[Exposed]) -> tuple[list[Exposed], list[str]]:
+def without_copies(
+    series: Sequence[Exposed], scraper_labels: Sequence[str] = SCRAPER_LABELS
+) -> tuple[list[Exposed], list[str]]:
     """Return one of the series that differ in nothing but who scraped them, and the labels that they had.
 
     The highest counts: a scraper that has lost its target shows less.
@@ -80,11 +88,11 @@ def without_copies(series: Sequence[Exposed]) -> tuple[list[Exposed], list[str]]
     kept: dict[object, Exposed] = {}
     differing: set[str] = set()
     for one in series:
-        about = tuple(sorted(item for item in one.labels.items() if item[0] not in SCRAPER_LABELS))
+        about = tuple(sorted(item for item in one.labels.items() if item[0] not in scraper_labels))
         other = kept.setdefault((one.name, about), one)
         if other is not one:
             differing |= {
-                label for label in SCRAPER_LABELS if one.labels.get(label) != other.labels.get(label)
+                label for label in scraper_labels if one.labels.get(label) != other.labels.get(label)
             }
             if one.newest > other.newest:
                 kept[one.name, about] = one

@@ -47,6 +47,7 @@ class PrometheusSource:
         url: Address of the server, with whatever stands before `/api/v1`.
         matches: By workload: how its series are known; labels alone stand for any engine, and no router.
         access: Credentials and trust.
+        scraper_labels: Labels that say who scraped a series: of its copies one is read.
 
     Raises:
         InputError: Something of this cannot be used.
@@ -58,8 +59,10 @@ class PrometheusSource:
         matches: Mapping[WorkloadKey, LabelValues | Match],
         *,
         access: Access = OPEN,
+        scraper_labels: tuple[str, ...] = SCRAPER_LABELS,
     ) -> None:
         self._url = url
+        self._scraper_labels = scraper_labels
         self._api = QueryApi(url, access)
         self._matches = {workload: match_of(labels) for workload, labels in matches.items()}
         self._vocabularies = {workload: match.vocabulary() for workload, match in self._matches.items()}
@@ -139,7 +142,10 @@ class PrometheusSource:
                 for workload, vocabulary in owners.get(tuple(about.get(label, "") for label in labels), ()):
                     if vocabulary.meaning(about["__name__"], about) is not None:
                         found[workload].append(series)
-        stores = {key: _store(series, self._vocabularies[key]) for key, series in found.items()}
+        stores = {
+            key: _store(series, self._vocabularies[key], self._scraper_labels)
+            for key, series in found.items()
+        }
         return stores, is_partial
 
     def _owners(
@@ -160,17 +166,19 @@ def _chunks(start_s: int, end_s: int) -> Iterator[tuple[int, int]]:
         yield from_s, min(from_s + CHUNK_S, end_s)
 
 
-def _store(found: Sequence[Readings], vocabulary: Vocabulary) -> SeriesStore:
+def _store(found: Sequence[Readings], vocabulary: Vocabulary, scraper_labels: Sequence[str]) -> SeriesStore:
     """Sort series by pod; where one scraper says nothing the next is read, never two of them together."""
     pods: dict[str, dict[tuple[str, ...], list[Readings]]] = {}
     for series in found:
-        scraper = tuple(series[0].get(label, "") for label in SCRAPER_LABELS)
+        scraper = tuple(series[0].get(label, "") for label in scraper_labels)
         pods.setdefault(_pod(series[0]), {}).setdefault(scraper, []).append(series)
     store = SeriesStore(vocabulary)
     for pod, scrapers in pods.items():
         for at, scraper in enumerate(sorted(scrapers)):
             for labels, times, values in scrapers[scraper]:
-                store.extend(SeriesKey(pod, labels["__name__"], _about(labels), at), times, values)
+                store.extend(
+                    SeriesKey(pod, labels["__name__"], _about(labels, scraper_labels), at), times, values
+                )
     return store
 
 
@@ -179,8 +187,8 @@ def _pod(labels: Mapping[str, str]) -> str:
     return labels.get("pod") or labels.get("instance", "")
 
 
-def _about(labels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _about(labels: Mapping[str, str], scraper_labels: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return what tells a series apart from others of the same name and pod, whoever scraped it."""
     return tuple(
-        sorted(item for item in labels.items() if item[0] not in {*SCRAPER_LABELS, "__name__", "pod"})
+        sorted(item for item in labels.items() if item[0] not in {*scraper_labels, "__name__", "pod"})
     )

@@ -73,8 +73,10 @@ def _resolved(field, definitions):
 
 def _default(field):
     value = field.get("default")
-    if value is None:
+    if value is None or value == []:
         return "none"
+    if isinstance(value, list):
+        return f"`{', '.join(value)}`"
     if "pattern" in field and isinstance(value, float):
         value = written(value)
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
@@ -92,12 +94,9 @@ def _allowed(field):
         return field["description"] if field.get("description", "").startswith("a duration") else "a duration"
     if field.get("format") == "date-time":
         return "a time, RFC 3339"
-    if any("anyOf" in value for value in _values(field)):
-        return "names by signal"
-    if isinstance(field["type"], list):
-        return "text, or several"
-    names = {"boolean": "`true`, `false`", "object": "texts by name", "string": "text"}
-    return names[field["type"]]
+    by_name = "names by signal" if any("anyOf" in value for value in _values(field)) else "texts by name"
+    names = {"boolean": "`true`, `false`", "object": by_name, "string": "text"}
+    return "text, or several" if isinstance(field["type"], list) else names[field["type"]]
 
 
 if __name__ == "__main__":

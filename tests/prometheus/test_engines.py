@@ -7,9 +7,12 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from fleet.demand import DemandOrigin, Mix
 from fleet.sample import Idle, Value
+from fleet.signal import Signal
+from foreslice.cli import app
 from foreslice.clock import WallClock
 from predictor.demand import HISTORY_SIGNALS, demand_history
 from predictor.engines import engine_of
@@ -172,3 +175,35 @@ def test_an_idle_engine_is_idle(server_of):
     samples = PrometheusSource(server, {LLAMA: labels}).now(NOW_SIGNALS, [LLAMA], end_s)[LLAMA]
     now = now_reading(samples, frozenset("a"), Mix(9, 9))
     assert (Idle(), (), Mix(9, 9)) == (now.arrivals_per_s, now.distrust, now.mix)
+
+
+def test_two_replicas_by_a_label_of_the_users_own(server_of):
+    """Both have all of it; without the name of their label everything would count twice."""
+    twice = [
+        *past(Scraped("a", "sglang:num_requests_total", minutes([0, 60, 180])), ha="0"),
+        *past(Scraped("a", "sglang:num_requests_total", minutes([0, 60, 180])), ha="1"),
+    ]
+    server, labels = server_of(twice), {LLAMA: {"namespace": "prod", "model_name": "llama"}}
+
+    def completions(**more):
+        told = PrometheusSource(server, labels, **more).samples([Signal.COMPLETIONS], [LLAMA], 0, 120)
+        return told[LLAMA].values[Signal.COMPLETIONS].tolist()
+
+    assert [120, 240] == completions()
+    assert [60, 120] == completions(scraper_labels=("ha",))
+
+
+def test_what_a_person_sees_of_an_engine_and_of_prometheus(fleet):
+    """The same engine by its own page, and by an answer of Prometheus' API."""
+    server, told = fleet(a=lambda text: as_sglang(text, "Org/Chat"))
+    query = urlencode({"query": '{__name__=~"sglang:.+"}[5m]'})
+    shown = CliRunner().invoke(app, ["metrics", "inspect", f"{server}/api/v1/query?{query}", "-o", "json"])
+    [sglang] = json.loads(shown.output)["producers"]
+    assert ("sglang", "a", "prod", "Org/Chat") == tuple(
+        sglang[key] for key in ("engine", "pod", "namespace", "model")
+    )
+    done = sglang["signals"]["completions"]
+    assert (told[-1]["request_success_total"], grown(told, "request_success_total")) == (
+        done["value"],
+        done["increase"],
+    )

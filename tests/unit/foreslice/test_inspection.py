@@ -187,15 +187,15 @@ def test_an_engine_that_nobody_knows():
         run(CASES / "vllm-v0.prom", "--engine", "trtllm")
 
 
-def test_engines_of_a_settings_file(tmp_path):
+def test_engines_and_labels_of_a_settings_file(tmp_path):
     path = tmp_path / "settings.yaml"
     path.write_text(
         "version: v1\n"
-        "metrics: {source: prometheus, url: http://prometheus:9090}\n"
+        "metrics: {source: prometheus, url: http://prometheus:9090, replica_labels: [ha]}\n"
         "engines: {ours: {series: {completions: done_total, kv_use: {name: full, scale: 0.01}}}}\n"
         "workloads: [{name: chat, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}]\n"
     )
-    told = inspect("-", "--config", path, said="done_total 8\nfull 71.25\n")
+    told = inspect("-", "--config", path, said='done_total{ha="0"} 8\ndone_total{ha="1"} 8\nfull 71.25\n')
     [ours] = told["producers"]
     assert ("ours", 0.7125, 8) == (
         ours["engine"],

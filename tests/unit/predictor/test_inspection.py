@@ -178,15 +178,16 @@ class TestCopies:
         series = [Exposed("x", {"pod": pod, "job": "engines"}, (), (1,)) for pod in "ab"]
         assert (series, []) == without_copies(series)
 
-    def test_a_replica_label_that_nobody_knows_is_suspected(self):
-        told = read(
-            "".join(
-                f'vllm:{name}{{pod="a",ha="{replica}"}} 40\n'
-                for name in ("num_requests_running", "num_requests_waiting", "prompt_tokens_total")
-                for replica in "01"
-            )
+    def test_a_replica_label_that_nobody_knows_is_suspected_until_it_is_named(self):
+        text = "".join(
+            line(f"vllm:{name}", 40, pod="a", ha=replica)
+            for name in ("num_requests_running", "num_requests_waiting", "prompt_tokens_total")
+            for replica in "01"
         )
-        assert ("counted twice? series differ in ha only",) == told.doubtful
+        assert ("counted twice? series differ in ha only",) == read(text).doubtful
+        told = inspected(parsed(text, "text"), KNOWN.values(), scraper_labels=("ha",))
+        assert ("taken once of several that differ in ha only",) == told.doubtful
+        assert 40 == told.producers[0].signals[Signal.RUNNING].value
 
 
 class TestTenants:
