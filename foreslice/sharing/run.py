@@ -52,17 +52,24 @@ def run_sharing(source: Live | Dumped, out: Path | None, *, as_json: bool) -> No
         InputError: Something given cannot be used, or the cluster does not let us read.
         UnavailableError: The API server or Prometheus does not answer.
     """
+    if out is not None:
+        _make(out)
     sharing = _live(source) if isinstance(source, Live) else _dumped(source)
     if out is not None:
-        try:
-            out.write_text(page(sharing), encoding="utf-8")
-        except OSError as error:
-            fix = "name a file in a writable folder"
-            raise InputError(f"cannot be written ({error.strerror})", where=str(out), fix=fix) from error
+        out.write_text(page(sharing), encoding="utf-8")
     if as_json:
         print(json.dumps(as_dict(sharing)))  # noqa: T201 -- the command's output
     else:
         show.console().print(as_text(sharing))
+
+
+def _make(out: Path) -> None:
+    """Make the file before anything is read for it."""
+    try:
+        out.touch()
+    except OSError as error:
+        fix = "name a file in a writable folder"
+        raise InputError(f"cannot be written ({error.strerror})", where=str(out), fix=fix) from error
 
 
 def _live(source: Live) -> Sharing:

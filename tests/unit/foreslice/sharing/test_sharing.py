@@ -132,8 +132,8 @@ def test_a_pod_of_the_device_plugin_is_placed_by_the_exporter():
 @pytest.fixture
 def dumped(tmp_path):
     """The same as files."""
-    objects, metrics = tmp_path / "objects.yaml", tmp_path / "scraped.prom"
-    objects.write_text(yaml.safe_dump_all(OBJECTS))
+    objects, metrics = tmp_path / "objects.json", tmp_path / "scraped.prom"
+    objects.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": OBJECTS}))
     lines = (
         one.name
         + "{"
