@@ -1,8 +1,9 @@
 """Placement rules to beat on openb, as their authors' simulator has them.
 
 hkust-adsl/kubernetes-scheduler-simulator, pkg/simulator/plugin: random_score.go, best_fit_score.go,
-fgd_score.go and, for the card within a host, open_gpu_share.go. Scores are whole numbers from 0 to 100,
-and of the best hosts one is drawn (kube-scheduler selectHost).
+fgd_score.go and, for the card within a host, open_gpu_share.go. Scores are whole numbers from 0 to 100, and
+of the best hosts the first by name is taken: there selectHost does not draw, so that runs can be repeated
+(vendor/k8s.io/kubernetes/pkg/scheduler/core/generic_scheduler.go).
 """
 
 from __future__ import annotations
@@ -35,35 +36,33 @@ class Random:
 
 
 class _ByScore:
-    """One of the hosts with the best score, drawn."""
+    """The host with the best score; of equals the first."""
 
-    def __init__(self, score: Score, rng: np.random.Generator) -> None:
+    def __init__(self, score: Score) -> None:
         self._scores = Scores(score)
-        self._rng = rng
 
     def spot(self, hosts: Hosts, ask: Ask) -> Spot | None:
         """Return where the pod goes, `None` if it fits nowhere."""
         scores, cards = self._scores.of(hosts, ask)
-        best = scores.min(initial=np.inf)
-        if best == np.inf:
+        if scores.min(initial=np.inf) == np.inf:
             return None
-        host = int(self._rng.choice(np.flatnonzero(scores == best)))
+        host = int(scores.argmin())
         return cards_of(hosts, host, ask, int(cards[host]))
 
 
 class BestFit(_ByScore):
     """The host with least CPU and GPU left, the fullest card of it."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
-        super().__init__(_fit, rng)
+    def __init__(self) -> None:
+        super().__init__(_fit)
 
 
 class Fgd(_ByScore):
     """The host and card on which expected fragmentation grows least, looked at to a hundredth."""
 
-    def __init__(self, mix: Mix, hosts: Hosts, rng: np.random.Generator) -> None:
+    def __init__(self, mix: Mix, hosts: Hosts) -> None:
         self._fragmentation = Fragmentation(mix, hosts.products)
-        super().__init__(self._gradient, rng)
+        super().__init__(self._gradient)
 
     def _gradient(self, hosts: Hosts, rows: Ints, ask: Ask) -> tuple[Floats, Ints]:
         which, card, left = after(hosts, rows, ask)

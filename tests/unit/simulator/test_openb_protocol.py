@@ -80,9 +80,9 @@ def test_best_fit_takes_the_host_with_least_left_and_its_fullest_card():
     left = Hosts([HOST, HOST])
     left.take(Spot(1, (1,)), Ask(1, 400, 8000, 0))
 
-    assert Spot(1, (1,)) == BestFit(rng()).spot(left, Ask(1, 500, 0, 0))
-    assert Spot(1, (0,)) == BestFit(rng()).spot(left, Ask(1, 700, 0, 0))
-    assert BestFit(rng()).spot(left, Ask(3, 1000, 0, 0)) is None
+    assert Spot(1, (1,)) == BestFit().spot(left, Ask(1, 500, 0, 0))
+    assert Spot(1, (0,)) == BestFit().spot(left, Ask(1, 700, 0, 0))
+    assert BestFit().spot(left, Ask(3, 1000, 0, 0)) is None
 
 
 def test_fgd_takes_the_card_where_fragments_grow_least():
@@ -91,13 +91,16 @@ def test_fgd_takes_the_card_where_fragments_grow_least():
     left.take(Spot(0, (1,)), Ask(1, 500, 0, 0))
     mix = typical([Ask(1, 500, 0, 0)] * 5 + [Ask(1, 300, 0, 0)] * 3 + [Ask(1, 1000, 0, 0)] * 2, 1.0)
 
-    assert Spot(0, (0,)) == Fgd(mix, left, rng()).spot(left, Ask(1, 300, 0, 0))
+    assert Spot(0, (0,)) == Fgd(mix, left).spot(left, Ask(1, 300, 0, 0))
 
 
-def test_fgd_draws_among_hosts_whose_scores_differ_by_less_than_a_hundredth():
+def test_of_hosts_whose_scores_differ_by_less_than_a_hundredth_fgd_takes_the_first():
     left = Hosts([HOST, HOST])
-    left.take(Spot(0, (0,)), Ask(1, 30, 0, 0))
+    left.take(Spot(1, (0,)), Ask(1, 30, 0, 0))
     mix = typical([Ask(1, 500, 0, 0)], 1.0)
-    chance = rng()
 
-    assert {0, 1} == {Fgd(mix, left, chance).spot(left, Ask(1, 500, 0, 0)).host for _ in range(60)}
+    assert Spot(0, (0,)) == Fgd(mix, left).spot(left, Ask(1, 500, 0, 0))
+
+
+def test_best_fit_takes_the_first_of_equals():
+    assert Spot(0, (0,)) == BestFit().spot(Hosts([HOST, HOST]), Ask(1, 500, 0, 0))
