@@ -155,6 +155,8 @@ def test_the_same_as_from_embedded_metrics_of_simulated_engines(server_of):
         Signal.KV_USE,
         Signal.TTFT_SUM,
         Signal.TTFT_COUNT,
+        Signal.ITL_SUM,
+        Signal.ITL_COUNT,
     } == {signal for signal in Signal if 0 < told.values[signal][:-1].max()}
     assert embedded.now([*Signal], [key], 2390)[key] == source.now([*Signal], [key], 2390)[key]
 
