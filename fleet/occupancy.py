@@ -43,7 +43,7 @@ def cards_in(fleet: Fleet) -> tuple[Shared, ...]:
         if device.gpu in boards
     )
     cards = (Card(gpu.uuid, gpu.node, gpu.board.id, gpu.board.memory_gib * _GIB) for gpu in fleet.gpus)
-    return shared(cards, holds, ())
+    return shared(cards, [holds], ())
 
 
 def blast_radius(standing: Standing) -> float | None:

@@ -129,12 +129,13 @@ class Shared:
 _Known = TypeVar("_Known", Card, Hold)
 
 
-def shared(cards: Iterable[Card], holds: Iterable[Hold], uses: Iterable[Use]) -> tuple[Shared, ...]:
+def shared(cards: Iterable[Card], holds: Sequence[Iterable[Hold]], uses: Iterable[Use]) -> tuple[Shared, ...]:
     """Return every card that anybody speaks of, by node and UUID.
 
     Args:
         cards: Who knows most of a card comes first; the others add what it does not say.
-        holds: The same of what a tenant holds of a card.
+        holds: By source, who knows most first: what one source says of a tenant on a card is added up, the
+            next one adds what it does not say.
         uses: What was measured.
 
     Complexity: linear in cards and readings, quadratic in the tenants of one card.
@@ -145,16 +146,37 @@ def shared(cards: Iterable[Card], holds: Iterable[Hold], uses: Iterable[Use]) ->
     named: dict[str, Card] = {}
     for card in cards:
         named[card.uuid] = _filled(named[card.uuid], card) if card.uuid in named else card
-    held: dict[str, dict[str, Hold]] = {}
-    for hold in _located(holds, measured):
-        of_card = held.setdefault(hold.card, {})
-        known = of_card.get(hold.tenant)
-        of_card[hold.tenant] = hold if known is None else _filled(known, hold)
+    held: dict[tuple[str, str], Hold] = {}
+    for source in holds:
+        for place, hold in _added_up(_located(source, measured)).items():
+            held[place] = _filled(held[place], hold) if place in held else hold
+    by_card: dict[str, list[Hold]] = {}
+    for hold in held.values():
+        by_card.setdefault(hold.card, []).append(hold)
     views = [
-        _shared(named.get(uuid, Card(uuid)), list(held.get(uuid, {}).values()), measured.get(uuid, []))
-        for uuid in dict.fromkeys([*named, *held, *measured])
+        _shared(named.get(uuid, Card(uuid)), by_card.get(uuid, []), measured.get(uuid, []))
+        for uuid in dict.fromkeys([*named, *by_card, *measured])
     ]
     return tuple(sorted(views, key=lambda view: (view.card.node, view.card.uuid)))
+
+
+def _added_up(holds: Iterable[Hold]) -> dict[tuple[str, str], Hold]:
+    """Return what each tenant holds of each card; two instances of one card are held by one tenant."""
+    held: dict[tuple[str, str], Hold] = {}
+    for hold in holds:
+        place = hold.card, hold.tenant
+        held[place] = _sum_of(held[place], hold) if place in held else hold
+    return held
+
+
+def _sum_of(one: Hold, other: Hold) -> Hold:
+    return replace(
+        one,
+        memory_bytes=_sum((one.memory_bytes, other.memory_bytes)),
+        memory_share=_sum((one.memory_share, other.memory_share)),
+        compute_share=_sum((one.compute_share, other.compute_share)),
+        extent=one.extent if one.extent is other.extent else Extent.SHARE,
+    )
 
 
 def _filled(known: _Known, more: _Known) -> _Known:
@@ -212,9 +234,17 @@ def _use_of(hold: Hold, others: Sequence[str], measured: Sequence[Use]) -> Use |
     """Return the reading that is this tenant's alone, of its share before that of a device."""
     own = [use for use in measured if use.tenants == (hold.tenant,)]
     share = next((use for use in own if use.is_share), None)
-    instance = next((use for use in own if use.instance), None)
     card = next((use for use in measured if not (use.is_share or use.instance)), None)
-    return share or instance or (card if hold.extent is Extent.CARD and not others else None)
+    return share or _of_instances(own) or (card if hold.extent is Extent.CARD and not others else None)
+
+
+def _of_instances(own: Sequence[Use]) -> Use | None:
+    """Return what one tenant uses of its instances; how busy several are is no single number."""
+    instances = list({use.instance: use for use in own if use.instance}.values())
+    if len(instances) > 1:
+        memory = _sum(use.memory_bytes for use in instances)
+        return replace(instances[0], memory_bytes=memory, compute=None)
+    return instances[0] if instances else None
 
 
 def _memory_share(card: Card, hold: Hold) -> float | None:

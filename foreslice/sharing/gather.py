@@ -45,7 +45,7 @@ def sharing_of(dump: Dump, series: Sequence[Exposed], notes: Sequence[str] = ())
     told = devices_of(without_copies(series)[0], exporters)
     cards = shared(
         [*holdings.cards_of(inventory), *uses.cards_of(told.devices), *holdings.registered_cards(nodes)],
-        [*held, *uses.holds_of(told.devices)],
+        [held, uses.holds_of(told.devices)],
         uses.uses_of(told.devices),
     )
     met = tuple(

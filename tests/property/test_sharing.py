@@ -39,7 +39,7 @@ USES = st.lists(
 
 @given(holds=HOLDS, uses=USES)
 def test_whatever_is_told_no_reading_has_two_owners(holds, uses):
-    for view in shared([], holds, uses):
+    for view in shared([], [holds], uses):
         credited = [tenant.use for tenant in view.tenants if tenant.use is not None]
         assert len({id(use) for use in credited}) == len(credited)
         for tenant in view.tenants:
@@ -50,7 +50,7 @@ def test_whatever_is_told_no_reading_has_two_owners(holds, uses):
 
 @given(holds=HOLDS, uses=USES)
 def test_no_card_uses_more_than_one_level_of_readings_says(holds, uses):
-    for view in shared([], holds, uses):
+    for view in shared([], [holds], uses):
         if view.memory_used_bytes is not None:
             told = [use.memory_bytes or 0.0 for use in uses if use.card == view.card.uuid]
             assert view.memory_used_bytes <= sum(told)

@@ -33,7 +33,9 @@ def instance(tenant, memory=1 / 8, compute=1 / 7):
 
 def only(*given, cards=(CARD,)):
     [view] = shared(
-        cards, [one for one in given if isinstance(one, Hold)], [one for one in given if isinstance(one, Use)]
+        cards,
+        [[one] for one in given if isinstance(one, Hold)],
+        [one for one in given if isinstance(one, Use)],
     )
     return view
 
@@ -77,8 +79,26 @@ class TestCredit:
 
     def test_the_reading_of_another_card_is_not_taken(self):
         cards = [CARD, Card("GPU-b", "n")]
-        views = shared(cards, [hold(A), hold(A, card="GPU-b")], [of_share(A, card="GPU-b")])
+        views = shared(cards, [[hold(A), hold(A, card="GPU-b")]], [of_share(A, card="GPU-b")])
         assert [None, "HAMi"] == [used(view)[A] for view in views]
+
+    def test_two_instances_of_one_card_are_one_tenant_s(self):
+        holds = [instance(A), instance(A), instance(B)]
+        uses = [of_instance("7", A, 2), of_instance("8", A, 3), of_instance("9", B, 1)]
+        [view] = shared([CARD], [holds], uses)
+        first, second = view.tenants
+        assert (2 / 8, 2 / 7, Extent.INSTANCE) == (
+            first.hold.memory_share,
+            first.hold.compute_share,
+            first.hold.extent,
+        )
+        assert (5 * GIB, None) == (first.use.memory_bytes, first.use.compute)
+        assert (GIB, 0.5) == (second.use.memory_bytes, second.use.compute)
+        assert (3 / 8, 3 / 7) == pytest.approx((view.memory_granted, view.compute_granted))
+
+    def test_what_is_not_known_of_one_part_is_not_known_of_both(self):
+        [view] = shared([CARD], [[hold(A), replace(hold(A), memory_bytes=None)]], [])
+        assert view.memory_granted is None
 
 
 class TestUsed:
@@ -172,7 +192,7 @@ class TestJoining:
         whole = Hold(A, "", "device-plugin", memory_share=1.0, compute_share=1.0, extent=Extent.CARD)
         view = only(whole, of_card(tenants=(A,)))
         assert {A: "DCGM exporter"} == used(view)
-        assert () == shared([], [whole], [])
+        assert () == shared([], [[whole]], [])
 
     def test_cards_come_by_node_and_name(self):
         cards = [Card("GPU-b", "n"), Card("GPU-c", "m"), Card("GPU-a", "n")]

@@ -32,7 +32,7 @@ def node():
 
 def test_instances_are_their_tenants_and_the_card_without_mig_is_credited_to_its_holder(node):
     whole = Hold("llm/chat-whole-0", "", "device-plugin", memory_share=1.0, extent=Extent.CARD)
-    cut, card = shared(cards_of(node), [whole, *holds_of(node)], uses_of(node))
+    cut, card = shared(cards_of(node), [[whole], holds_of(node)], uses_of(node))
     busy = {tenant.hold.tenant: tenant.use.compute for view in (cut, card) for tenant in view.tenants}
     assert {
         "llm/embed-0": 0.112,
@@ -47,7 +47,7 @@ def test_instances_are_their_tenants_and_the_card_without_mig_is_credited_to_its
 
 
 def test_who_is_on_a_card_without_instances_is_not_told_to_hold_it(node):
-    _, card = shared(cards_of(node), holds_of(node), uses_of(node))
+    _, card = shared(cards_of(node), [holds_of(node)], uses_of(node))
     [tenant] = card.tenants
     assert ("llm/chat-whole-0", None) == (tenant.hold.tenant, tenant.use)
 
