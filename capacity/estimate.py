@@ -92,6 +92,16 @@ class _Asked:
         wanted = mean_targets(slo, len(self.prompts))
         return wanted.at_least(yardstick, self.prompts, self.outputs, _LEAST_COMPANY)
 
+    def relaxed(self, slo: Slo, yardstick: Law) -> tuple[str, ...]:
+        """Return the terms of the SLO that give way at any of the mixes."""
+        wanted, given = mean_targets(slo, len(self.prompts)), self.targets(slo, yardstick)
+        terms = (
+            ("TTFT", wanted.ttft_ms, given.ttft_ms),
+            ("ITL", wanted.itl_ms, given.itl_ms),
+            ("e2e", wanted.e2e_ms, given.e2e_ms),
+        )
+        return tuple(name for name, asked, allowed in terms if (asked < allowed).any())
+
 
 class CapacityModel:
     """Capacities and work for the boards of a fleet.
@@ -162,6 +172,15 @@ class CapacityModel:
     def sustained(self, workload: Workload, shape: Shape, mix: Mix) -> float:
         """Return the requests/s that one replica of `shape` sustains by its prior; 0 if it cannot serve."""
         return self._rates(workload, shape, [rounded_up(mix)])[0].requests_per_s
+
+    def relaxed(self, workload: Workload, mixes: Sequence[Mix]) -> tuple[str, ...]:
+        """Return the terms of the SLO that no number of replicas keeps at some of the mixes: they give way.
+
+        One request alone takes too long on the reference shape, or so nearly that no company is left to it.
+        """
+        asked = _Asked.of(self.model(workload), [rounded_up(mix) for mix in mixes])
+        yardstick, _ = self.unmeasured(workload, self.reference(workload))
+        return asked.relaxed(workload.slo, yardstick)
 
     def capacity(self, workload: Workload, shape: Shape, mixes: Sequence[Mix]) -> Capacity | None:
         """Return the capacity of `shape`, the lowest over the mixes; `None` if it cannot serve one of them.

@@ -57,6 +57,7 @@ class Outlook:
         mix: Tokens of a request over the last hour.
         offers: Shapes that could carry it, with capacities at its present mixes.
         is_fall_foreseen: Whether demand as low as now was thought possible an hour ago.
+        doubts: What its sizes do not keep, one line each.
     """
 
     end_s: float
@@ -66,6 +67,7 @@ class Outlook:
     mix: Mix
     offers: Offers
     is_fall_foreseen: bool = False
+    doubts: tuple[str, ...] = ()
 
     @property
     def is_blind(self) -> bool:
@@ -194,15 +196,28 @@ class Observatory:
             because = str(error)
         work = self._works[workload.key][-DAY_BUCKETS:]
         mixes = _mixes(day, work)
+        offers = self._offers_at(workload, mixes)
         return Outlook(
             end_s=day.end_s,
             forecast=forecast,
             no_forecast_because=because,
             recent_work=work,
             mix=mixes[0],
-            offers=self._offers_at(workload, mixes),
+            offers=offers,
             is_fall_foreseen=is_fall_foreseen(self._works[workload.key]),
+            doubts=self._doubts(workload, mixes, offers),
         )
+
+    def _doubts(self, workload: Workload, mixes: tuple[Mix, Mix], offers: Offers) -> tuple[str, ...]:
+        reference, longest = self._capacity.reference(workload), max(mixes, key=lambda mix: mix.prompt_tokens)
+        tokens = f"{longest.prompt_tokens:.0f} prompt and {longest.output_tokens:.0f} output tokens"
+        relaxed = (
+            f"no number of replicas keeps {term} at {tokens}: sized for what {reference} does for one request"
+            for term in self._capacity.relaxed(workload, mixes)
+        )
+        if offers.by_shape:
+            return tuple(relaxed)
+        return *relaxed, "no shape of one card holds the model and keeps its objectives and isolation"
 
     def _offers_at(self, workload: Workload, mixes: tuple[Mix, Mix]) -> Offers:
         """Return what shapes carry at these mixes; reckoned anew once a mix or a law has really moved."""

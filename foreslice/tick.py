@@ -171,6 +171,7 @@ class Loop:
             for key, outlook in outlooks.items()
             if outlook.forecast is None and not outlook.is_blind
         ]
+        conditions += [f"{key}: {doubt}" for key, outlook in outlooks.items() for doubt in outlook.doubts]
         seen = Tick(at_s, fleet, outlooks, needs, timing, conditions=tuple(conditions), readings=readings)
         if fleet is None:
             return seen, None

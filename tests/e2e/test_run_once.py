@@ -211,6 +211,12 @@ def test_a_model_that_no_card_of_the_fleet_holds_is_one_line(settings):
     ) == err
 
 
+def test_an_objective_that_nothing_keeps_is_said_under_the_table(settings, capsys):
+    run_once(settings(FILE + WORKLOAD.replace("{p95: 1s}", "{p95: 20ms}")), as_json=False)
+
+    assert "serving/chat: no number of replicas keeps TTFT at " in capsys.readouterr().out
+
+
 def test_the_tightest_and_the_loosest_objectives_that_are_plausible_can_be_sized(settings, capsys):
     tight = WORKLOAD.replace("{p95: 1s}", "{p99: 10ms}, itl: {p99: 1ms}")
     loose = WORKLOAD.replace("{p95: 1s}", "{p50: 120s}, itl: {p50: 5s}")

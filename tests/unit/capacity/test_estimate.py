@@ -226,6 +226,22 @@ class TestShares:
         assert first.work < other.work
 
 
+class TestRelaxed:
+    LONG = Mix(30_000.0, 250.0)
+
+    def test_what_the_reference_keeps_does_not_give_way(self, model):
+        assert () == model.relaxed(workload(), [CHAT, SUMMARIES])
+
+    def test_the_terms_that_a_lone_request_misses_give_way(self, model):
+        """30,000 tokens take 0.8 s alone; 2 ms are less than reading the weights."""
+        assert ("TTFT",) == model.relaxed(workload(ttft_s=0.1), [CHAT, self.LONG])
+        assert ("TTFT", "ITL") == model.relaxed(workload(ttft_s=0.1, itl_s=0.002), [self.LONG])
+
+    def test_one_mix_is_enough(self, model):
+        assert () == model.relaxed(workload(ttft_s=0.2), [CHAT])
+        assert ("TTFT",) == model.relaxed(workload(ttft_s=0.2), [CHAT, self.LONG])
+
+
 class TestWork:
     def test_is_requests_over_what_the_reference_sustains(self, model):
         sustained = model.sustained(workload(), WHOLE, CHAT)

@@ -11,6 +11,7 @@ from fleet.boards import H100_80GB
 from fleet.demand import Mix
 from fleet.errors import UnavailableError
 from fleet.shape import Shape
+from fleet.workload import Isolation, LatencyTarget, Slo
 from foreslice.outlook import DEFAULT_MIX, Observatory
 from predictor.ladder import Ladder
 from tests.builders.deciding import workload
@@ -242,3 +243,32 @@ def test_work_per_request_rate_makes_one_replica_out_of_what_the_reference_susta
     sustained = capacity.sustained(CHAT, capacity.reference(CHAT), mix)
 
     assert pytest.approx(1.0) == sustained * scene.observatory.work_per_request_rate(CHAT, mix)
+
+
+class TestDoubts:
+    """What sizes do not keep is said."""
+
+    def doubts(self, **more):
+        one = workload("chat", **more)
+        metrics, capacity = FakeMetrics(START_S, {KEY: [2.0] * 200}), CapacityModel([H100_80GB])
+        boards = [H100_80GB]
+        observatory = Observatory([one], metrics, capacity, boards, lambda _: Learner(KEY), HISTORY_S)
+        return observatory.refresh(START_S + 6000, {})[KEY].doubts
+
+    def test_where_all_is_kept_there_are_none(self):
+        assert () == self.doubts()
+
+    def test_an_objective_that_no_number_of_replicas_keeps(self):
+        told = self.doubts(slo=Slo(LatencyTarget(0.95, 0.020), LatencyTarget(0.95, 0.060)))
+
+        assert (
+            (
+                "no number of replicas keeps TTFT at 1000 prompt and 200 output tokens: sized for what "
+                "h100-80gb:whole does for one request"
+            ),
+        ) == told
+
+    def test_a_workload_that_no_shape_suits(self):
+        told = self.doubts(mechanism="kai", isolation=Isolation.HARD)
+
+        assert ("no shape of one card holds the model and keeps its objectives and isolation",) == told
