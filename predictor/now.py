@@ -68,8 +68,9 @@ def _arrived(pods: Iterable[Pod], routers: Iterable[Pod]) -> tuple[DemandOrigin,
     came = _total(routers, Signal.ROUTER_ARRIVALS)
     if known(came) is not None:
         return DemandOrigin.ROUTER, came
-    if pods and all(_is_known(pod, Signal.ARRIVALS) for pod in pods):
-        return DemandOrigin.ENGINES, _total(pods, Signal.ARRIVALS)
+    came = _total(pods, Signal.ARRIVALS)
+    if known(came) is not None and all(_is_exported(pod, Signal.ARRIVALS) for pod in pods):
+        return DemandOrigin.ENGINES, came
     is_early = bool(pods) and all(_is_known(pod, Signal.TTFT_COUNT) for pod in pods)
     counted = (Signal.TTFT_COUNT,) if is_early else (Signal.COMPLETIONS, Signal.FAILURES)
     told = _total(pods, counted[0])

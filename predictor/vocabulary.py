@@ -75,6 +75,14 @@ class Vocabulary:
             wanted |= {Signal.KV_USED, Signal.KV_ROOM}
         return sorted({name for signal in wanted for name in self._names.get(signal, ())})
 
+    def meanings(self) -> list[tuple[str, str, float, dict[str, tuple[str, ...]]]]:
+        """Return all that is read, in the order of look-up: signal, name, scale, conditions."""
+        return [
+            (meaning.signal, named.name, meaning.scale, dict(named.where))
+            for told in self._meanings.values()
+            for named, meaning in told
+        ]
+
     def meaning(self, name: str, labels: Mapping[str, str]) -> Meaning | None:
         """Return what the series carries, `None` for one that is not read."""
         return next((meaning for named, meaning in self._meanings.get(name, ()) if named.fits(labels)), None)

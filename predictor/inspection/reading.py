@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fleet.signal import Distribution, Signal
-from predictor.engines import Engine, Histogram
+from predictor.engines import Engine, Histogram, Named
 from predictor.inspection.quantiles import Quantile, quantile_of
 from predictor.inspection.scrape import Exposed
 from predictor.series import Series
@@ -121,21 +121,30 @@ def _grown(one: Exposed) -> tuple[float, int]:
     return series.growth, int((np.diff(known) < 0).sum())
 
 
+def _of(part: Named, series: Sequence[Exposed]) -> list[Exposed]:
+    return [
+        one for one in series if one.name == part.name and part.fits(one.labels) and is_readable(one.newest)
+    ]
+
+
+def _buckets(part: Named, series: Sequence[Exposed]) -> dict[float, float]:
+    """Return how many observations are at or below each upper bound, in the distribution's unit."""
+    under: dict[float, float] = {}
+    for one in _of(part, series):
+        if "le" in one.labels:
+            bound = float(one.labels["le"]) * part.scale
+            under[bound] = under.get(bound, 0.0) + one.newest
+    return under
+
+
 def _told(histogram: Histogram, series: Sequence[Exposed]) -> Told | None:
-    sums, counts = (
-        [one for one in series if one.name == part.name and part.fits(one.labels)]
-        for part in (histogram.sum, histogram.count)
-    )
+    sums, counts = (_of(part, series) for part in (histogram.sum, histogram.count))
     if not sums or not counts:
         return None
     count = sum(one.newest for one in counts)
     total = sum(one.newest for one in sums) * histogram.sum.scale
-    buckets: dict[float, float] = {}
     bucket = histogram.bucket
-    for one in series:
-        if bucket is not None and one.name == bucket.name and bucket.fits(one.labels):
-            bound = float(one.labels["le"]) * bucket.scale
-            buckets[bound] = buckets.get(bound, 0.0) + one.newest
+    buckets = {} if bucket is None else _buckets(bucket, series)
     found = {q: quantile_of(q, buckets) for q in QUANTILES}
     return Told(
         series=histogram.sum.name if bucket is None else bucket.name.removesuffix("_bucket"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from prometheus_client.openmetrics import parser as openmetrics
@@ -41,6 +43,15 @@ class Exposed:
     labels: Mapping[str, str]
     times_s: tuple[float, ...]
     values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for what no scraper would give."""
+        if not self.values:
+            raise ValueError("a series without readings")
+        if any(later <= earlier for earlier, later in pairwise(self.times_s)):
+            raise ValueError("times of readings do not rise")
+        if math.isnan(float(self.labels.get("le", 0.0))):
+            raise ValueError("a bucket without a bound")
 
     @property
     def newest(self) -> float:
@@ -141,8 +152,6 @@ def _series(result: Sequence[Mapping[str, Any]]) -> Iterator[Exposed]:
     for one in result:
         labels = {str(label): str(value) for label, value in one["metric"].items()}
         readings = one["values"] if "values" in one else [one["value"]]
-        if not readings:
-            raise ValueError("a series without readings")
         yield Exposed(
             labels.pop("__name__", ""),
             labels,

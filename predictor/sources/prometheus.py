@@ -77,10 +77,11 @@ class PrometheusSource:
                 selector((), {label: part.spellings(label) for label in part.labels})
 
     def origins(self) -> dict[WorkloadKey, str]:
-        """Return in words, by workload, all that its buckets depend on: server, labels and series."""
+        """Return by workload all that its buckets depend on: server, labels, and what series mean."""
+        read_by = [self._url, self._scraper_labels]
         return {
             workload: json.dumps(
-                [self._url, [[part.labels, part.vocabulary.names(Signal)] for part in match.parts()]],
+                [read_by, [[part.labels, part.vocabulary.meanings()] for part in match.parts()]],
                 sort_keys=True,
             )
             for workload, match in self._matches.items()

@@ -331,6 +331,11 @@ ORIGINS = {
         DemandOrigin.ENGINES,
         1.5,
     ),
+    "one of two has not been asked yet, so that its counter is not there": (
+        {"a": pod(arrivals=90), "b": pod(completions=0, arrivals=Unknown(Reason.ABSENT))},
+        DemandOrigin.ENGINES,
+        1.5,
+    ),
     "only one of two counts what comes": (
         {"a": pod(arrivals=90), "b": pod()},
         DemandOrigin.FIRST_TOKENS,

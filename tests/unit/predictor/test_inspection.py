@@ -163,6 +163,24 @@ def test_what_is_not_a_number_is_not_read():
     assert Signal.KV_USE not in only("vllm:kv_cache_usage_perc NaN\nvllm:num_requests_running 1\n").signals
 
 
+def test_a_histogram_that_is_not_a_number_tells_nothing():
+    told = only(f"{TTFT}_sum 9\n{TTFT}_count NaN\nvllm:num_requests_running 1\n")
+    assert Distribution.TTFT not in told.distributions
+
+
+def test_buckets_that_are_not_numbers_or_have_no_bound_are_left_out():
+    text = f"{TTFT}_sum 90\n{TTFT}_count 40\n{TTFT}_bucket 7\n"
+    text += (
+        line(f"{TTFT}_bucket", "NaN", le=1)
+        + line(f"{TTFT}_bucket", 40, le=5)
+        + line(f"{TTFT}_bucket", 40, le="+Inf")
+    )
+    assert (0, 5) == (
+        only(text).distributions[Distribution.TTFT].quantiles[0.5].low,
+        only(text).distributions[Distribution.TTFT].quantiles[0.5].high,
+    )
+
+
 def test_series_that_carry_nothing_are_counted():
     assert 2 == read("vllm:num_requests_running 1\nup 1\nprocess_cpu_seconds_total 4\n").ignored
 

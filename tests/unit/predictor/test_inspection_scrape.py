@@ -92,6 +92,12 @@ WRONG = {
     "a list": ("[1, 2]", "is JSON that no Prometheus would answer"),
     "a value that is no number": (answer([{"metric": {}, "value": [0, "x"]}]), "is JSON that no Prometheus"),
     "a series without readings": (answer([{"metric": {}, "values": []}], "matrix"), "is JSON that no"),
+    "times that do not rise": (
+        answer([{"metric": {}, "values": [[60, "1"], [60, "2"]]}], "matrix"),
+        "times of readings do not rise",
+    ),
+    "a bucket of prose": ('x_bucket{le="many"} 1\n', "is no exposition text"),
+    "a bucket without a bound": ('x_bucket{le="NaN"} 1\n', "a bucket without a bound"),
     "an error that nobody knows": (
         '{"status": "error", "errorType": "odd", "error": "?"}',
         "see what the server",
