@@ -14,13 +14,15 @@ from fleet.sharing import Card, Extent, Hold, Shared, shared
 _GIB = 2.0**30
 
 
-def hold_of(tenant: str, device: Device, board: Board) -> Hold:
+def hold_of(tenant: str, device: Device, board: Board, together: int = 1) -> Hold:
     """Return what the holder of a device has of its card: of an instance, its memory and compute slices.
 
-    Slices are what room is reckoned in: a profile's gigabytes and multiprocessors leave a little out.
+    Slices are what room is reckoned in: a profile's gigabytes and multiprocessors leave a little out. Of
+    several that hold it together none has it alone.
     """
     if device.profile is None:
-        return Hold(tenant, device.gpu, "dra", board.memory_gib * _GIB, 1.0, 1.0, Extent.CARD)
+        extent = Extent.CARD if together == 1 else Extent.SHARE
+        return Hold(tenant, device.gpu, "dra", board.memory_gib * _GIB, 1.0, 1.0, extent, together)
     profile = board.profile(device.profile)
     return Hold(
         tenant=tenant,
@@ -29,7 +31,8 @@ def hold_of(tenant: str, device: Device, board: Board) -> Hold:
         memory_bytes=slice_of(board, Shape(board.id, profile.name)).memory_gib * _GIB,
         memory_share=profile.memory_slices / board.grid,
         compute_share=profile.compute_slices / board.compute_slices,
-        extent=Extent.INSTANCE,
+        extent=Extent.INSTANCE if together == 1 else Extent.SHARE,
+        together=together,
     )
 
 

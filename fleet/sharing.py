@@ -49,6 +49,7 @@ class Hold:
         memory_share: Part of the card's memory, 0..1.
         compute_share: Part of its compute, 0..1.
         extent: What it has to itself; a share is not, whatever keeps its memory apart.
+        together: So many tenants hold this one grant, as pods that use one claim do.
     """
 
     tenant: str
@@ -58,6 +59,7 @@ class Hold:
     memory_share: float | None = None
     compute_share: float | None = None
     extent: Extent = Extent.SHARE
+    together: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,18 @@ def shared(cards: Iterable[Card], holds: Sequence[Iterable[Hold]], uses: Iterabl
     return tuple(sorted(views, key=lambda view: (view.card.node, view.card.uuid)))
 
 
+def taken_by(hold: Hold, card: Card) -> tuple[float | None, float | None]:
+    """Return the parts of a card's memory and compute that one holder takes; a joint grant counts once."""
+    memory = hold.memory_share
+    if memory is None and hold.memory_bytes is not None and card.memory_bytes:
+        memory = hold.memory_bytes / card.memory_bytes
+    compute = hold.compute_share
+    return (
+        None if memory is None else memory / hold.together,
+        None if compute is None else compute / hold.together,
+    )
+
+
 def _added_up(holds: Iterable[Hold]) -> dict[tuple[str, str], Hold]:
     """Return what each tenant holds of each card; two instances of one card are held by one tenant."""
     held: dict[tuple[str, str], Hold] = {}
@@ -201,8 +215,8 @@ def _located(holds: Iterable[Hold], measured: Mapping[str, Sequence[Use]]) -> It
 def _shared(card: Card, held: Sequence[Hold], measured: Sequence[Use]) -> Shared:
     holds = [*held, *_only_seen(card, held, measured)]
     tenants = tuple(_tenant(hold, holds, measured) for hold in sorted(holds, key=lambda hold: hold.tenant))
-    memory = _sum(_memory_share(card, hold) for hold in holds)
-    compute = _sum(hold.compute_share for hold in holds)
+    taken = [taken_by(hold, card) for hold in holds]
+    memory, compute = (_sum(of) for of in ([one[0] for one in taken], [one[1] for one in taken]))
     of_card = next((use for use in measured if not (use.instance or use.is_share)), None)
     return Shared(
         card=card,
@@ -245,12 +259,6 @@ def _of_instances(own: Sequence[Use]) -> Use | None:
         memory = _sum(use.memory_bytes for use in instances)
         return replace(instances[0], memory_bytes=memory, compute=None)
     return instances[0] if instances else None
-
-
-def _memory_share(card: Card, hold: Hold) -> float | None:
-    if hold.memory_share is not None or hold.memory_bytes is None or not card.memory_bytes:
-        return hold.memory_share
-    return hold.memory_bytes / card.memory_bytes
 
 
 def _memory_used(of_card: Use | None, measured: Sequence[Use], tenants: Sequence[Tenant]) -> float | None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from actuator.inventory import hami, kai
-from actuator.inventory.tenants import tenants_of
+from actuator.inventory.tenants import Tenant, tenants_of
 from actuator.manifest import Json, key_of
-from actuator.objects.slices import Inventory
+from actuator.objects.slices import Inventory, amount
 from actuator.objects.standings import allocated_ids
 from fleet.occupancy import hold_of
 from fleet.sharing import Card, Extent, Hold
 
 _GIB, _MIB = 2.0**30, 2.0**20
+_ANY = ("",)
+"""Where objects do not say which card it is."""
 
 
 def cards_of(inventory: Inventory) -> Iterator[Card]:
@@ -45,44 +47,55 @@ def holds_of(
         sliced: Names of nodes whose cards are time-sliced.
     """
     by_pod = {str(key_of(pod)): pod for pod in pods}
-    devices = inventory.devices()
-    boards = {gpu.uuid: gpu.board for gpu in inventory.gpus}
-    for tenant in tenants_of(pods, claims, devices, config_maps, sliced):
+    for tenant in tenants_of(pods, claims, inventory.devices(), config_maps, sliced):
         pod = by_pod[tenant.pod]
         match tenant.mechanism:
-            case "dra":
-                held = [devices[one] for one in _allocated(tenant.pod, claims) if one in devices]
-                yield from (hold_of(tenant.pod, one, boards[one.gpu]) for one in held if one.gpu in boards)
+            case "dra" | "dra-shares":
+                yield from _of_claims(tenant, claims, inventory)
             case "kai":
                 given = kai.given(pod, config_maps)
                 portion = given[0] if given is not None else None
-                for gpu in tenant.gpus or ("",):
-                    yield Hold(tenant.pod, gpu, "kai", memory_share=portion)
+                yield from (Hold(tenant.pod, gpu, "kai", memory_share=portion) for gpu in tenant.gpus or _ANY)
             case "hami":
                 yield from _of_hami(tenant.pod, pod)
             case "device-plugin":
-                extent = Extent.INSTANCE if "mig-" in tenant.holds else Extent.CARD
-                whole = 1.0 if extent is Extent.CARD else None
-                for gpu in tenant.gpus or ("",):
-                    yield Hold(
-                        tenant.pod,
-                        gpu,
-                        tenant.mechanism,
-                        None,
-                        memory_share=whole,
-                        compute_share=whole,
-                        extent=extent,
-                    )
+                yield from _of_resources(tenant)
             case other:
-                yield from (Hold(tenant.pod, gpu, other) for gpu in tenant.gpus or ("",))
+                yield from (Hold(tenant.pod, gpu, other) for gpu in tenant.gpus or _ANY)
 
 
-def _allocated(pod: str, claims: Iterable[Json]) -> Iterator[tuple[str, str]]:
+def _of_claims(tenant: Tenant, claims: Iterable[Json], inventory: Inventory) -> Iterator[Hold]:
+    devices, gpus = inventory.devices(), inventory.gpu_by_uuid()
+    for result, together in _claimed(tenant.pod, claims):
+        device = devices.get((result["pool"], result["device"]))
+        if device is None or device.gpu not in gpus:
+            continue
+        if tenant.mechanism == "dra":
+            yield hold_of(tenant.pod, device, gpus[device.gpu].board, together)
+            continue
+        consumed = (result.get("consumedCapacity") or {}).get("memory", "0")
+        memory = amount(str(consumed)) or None  # a share of no memory has no bound
+        yield Hold(tenant.pod, device.gpu, tenant.mechanism, memory, together=together)
+
+
+def _of_resources(tenant: Tenant) -> Iterator[Hold]:
+    """Yield whole cards or MIG devices of the device plugin, which says neither which nor how large."""
+    extent = Extent.INSTANCE if "mig-" in tenant.holds else Extent.CARD
+    share = 1.0 if extent is Extent.CARD else None
+    for gpu in tenant.gpus or _ANY:
+        yield Hold(tenant.pod, gpu, tenant.mechanism, None, share, share, extent)
+
+
+def _claimed(pod: str, claims: Iterable[Json]) -> Iterator[tuple[Json, int]]:
+    """Yield what the driver allocated to claims that a pod uses, and by how many pods each is used."""
     namespace, _, name = pod.partition("/")
     for claim in claims:
         users = (claim.get("status") or {}).get("reservedFor") or []
         if key_of(claim).namespace == namespace and any(user["name"] == name for user in users):
-            yield from allocated_ids(claim)
+            ids = allocated_ids(claim)
+            for result in claim["status"]["allocation"]["devices"]["results"] if ids else ():
+                if (result["pool"], result["device"]) in ids:
+                    yield result, len(users)
 
 
 def _of_hami(name: str, pod: Json) -> Iterator[Hold]:

@@ -42,6 +42,7 @@ def _tenant(tenant: Tenant) -> dict[str, Any]:
         "tenant": hold.tenant,
         "mechanism": hold.mechanism or None,
         "has_alone": hold.extent,
+        "held_by": hold.together,
         "granted": {
             "memory_bytes": hold.memory_bytes,
             "memory_share": hold.memory_share,

@@ -11,7 +11,7 @@ import plotly.offline
 from jinja2 import Environment, StrictUndefined
 from plotly.subplots import make_subplots
 
-from fleet.sharing import Shared
+from fleet.sharing import Shared, taken_by
 from foreslice.report.figures import FREE, PALETTE
 from foreslice.sharing.gather import Sharing
 from foreslice.sharing.output import gib, percent
@@ -86,8 +86,8 @@ def figure(cards: Sequence[Shared]) -> go.Figure:
 def _add_tenant(
     bars: go.Figure, name: str, colour: str, rows: Sequence[str], cards: Sequence[Shared]
 ) -> None:
-    for column, resource in enumerate(_COLUMNS, start=1):
-        shares = [_granted(view, name, resource) for view in cards]
+    for column, resource in enumerate(_COLUMNS):
+        shares = [_granted(view, name, column) for view in cards]
         bars.add_bar(
             orientation="h",
             x=shares,
@@ -95,21 +95,17 @@ def _add_tenant(
             marker={"color": colour, "line": {"width": 1, "color": "white"}},
             name=name,
             legendgroup=name,
-            showlegend=column == 1,
+            showlegend=column == 0,
             hovertemplate=f"{name}: %{{x:.0%}} of the {resource}<extra></extra>",
             row=1,
-            col=column,
+            col=column + 1,
         )
 
 
-def _granted(view: Shared, name: str, resource: str) -> float | None:
-    """Return what a tenant was granted of a card, `None` where it is not on it or nobody knows."""
+def _granted(view: Shared, name: str, column: int) -> float | None:
+    """Return what a tenant takes of a card, `None` where it is not on it or nobody knows."""
     hold = next((tenant.hold for tenant in view.tenants if tenant.hold.tenant == name), None)
-    if hold is None or resource == "compute":
-        return None if hold is None else hold.compute_share
-    if hold.memory_share is not None or hold.memory_bytes is None or not view.card.memory_bytes:
-        return hold.memory_share
-    return hold.memory_bytes / view.card.memory_bytes
+    return None if hold is None else taken_by(hold, view.card)[column]
 
 
 def _memory_used(view: Shared) -> float | None:

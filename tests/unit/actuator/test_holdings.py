@@ -50,6 +50,22 @@ def test_a_whole_card_is_all_of_it():
     assert Hold("t/p", GPU.uuid, "dra", GPU.board.memory_gib * GIB, 1.0, 1.0, Extent.CARD) == hold
 
 
+def test_a_claim_that_two_pods_use_is_held_by_both_together():
+    shared = claim("gpu-0-mig-3g40gb-9-0")
+    shared["status"]["reservedFor"].append({"resource": "pods", "name": "q", "uid": "q"})
+    held = holds(pod(), pod("q"), claims=[shared])
+    assert [("t/p", 4 / 8, Extent.SHARE, 2), ("t/q", 4 / 8, Extent.SHARE, 2)] == [
+        (hold.tenant, hold.memory_share, hold.extent, hold.together) for hold in held
+    ]
+
+
+@pytest.mark.parametrize(("bound", "memory"), [(20 * GIB, "20Gi"), (None, "0")])
+def test_a_share_of_a_device_is_the_memory_that_it_consumes(bound, memory):
+    share = claim("gpu-0")
+    share["status"]["allocation"]["devices"]["results"][0]["consumedCapacity"] = {"memory": memory}
+    assert [Hold("t/p", GPU.uuid, "dra-shares", bound)] == holds(pod(), claims=[share])
+
+
 def test_claims_of_others_are_others():
     assert [] == holds(pod(), claims=[claim("gpu-0", user="q"), claim("gpu-0", namespace="u")])
 

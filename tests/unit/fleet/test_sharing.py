@@ -96,6 +96,13 @@ class TestCredit:
         assert (GIB, 0.5) == (second.use.memory_bytes, second.use.compute)
         assert (3 / 8, 3 / 7) == pytest.approx((view.memory_granted, view.compute_granted))
 
+    def test_what_several_hold_together_counts_once(self):
+        """Engines that take turns on one claim."""
+        holds = [replace(instance(tenant), extent=Extent.SHARE, together=2) for tenant in (A, B)]
+        [view] = shared([CARD], [holds], [of_instance("7", A)])
+        assert (1 / 8, 1 / 7) == pytest.approx((view.memory_granted, view.compute_granted))
+        assert [(B,), (A,)] == [tenant.falls_with for tenant in view.tenants]
+
     def test_what_is_not_known_of_one_part_is_not_known_of_both(self):
         [view] = shared([CARD], [[hold(A), replace(hold(A), memory_bytes=None)]], [])
         assert view.memory_granted is None

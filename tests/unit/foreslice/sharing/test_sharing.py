@@ -155,6 +155,7 @@ def test_scripts_get_every_card_and_tenant(dumped, capsys):
         "tenant": "llm/a",
         "mechanism": "kai",
         "has_alone": "share",
+        "held_by": 1,
         "granted": {"memory_bytes": None, "memory_share": 0.5, "compute_share": None},
         "used": None,
         "neighbours": ["llm/b"],
@@ -174,16 +175,6 @@ def test_nothing_found_is_said(tmp_path, capsys):
     empty.write_text(yaml.safe_dump(pod("web")))
     run_sharing(Dumped([empty], []), None, as_json=False)
     assert "No card was found.\n" == capsys.readouterr().out
-
-
-def test_the_page_holds_all_that_it_needs(dumped, tmp_path, capsys):
-    out = tmp_path / "page.html"
-    run_sharing(dumped, out, as_json=True)
-    text = out.read_text()
-    assert "plotly" in text
-    assert 'src="http' not in text
-    assert "in use, the whole card" in text
-    assert "llm/big" in text
 
 
 @pytest.mark.parametrize(
