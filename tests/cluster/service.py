@@ -79,6 +79,11 @@ def holder(shop):
         return None
 
 
-def stands_by(process):
-    """Wait until a service says that another one leads."""
-    return until(lambda: any("another process leads" in line for line in iter(process.stderr.readline, "")))
+def says(process, text):
+    """Wait until a service says something."""
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if text in line:
+            return
+    raise AssertionError(f"it has ended and never said {text!r}: {said}")

@@ -19,9 +19,9 @@ from tests.cluster.service import (
     ROLES,
     folder_of,
     holder,
+    says,
     service,
     settings,
-    stands_by,
 )
 from tests.prometheus.server import serving
 
@@ -87,7 +87,7 @@ def test_sigterm_gives_the_lead_up_and_the_next_one_takes_it(shop, folder):
         until(lambda: holder(shop))
         leader = holder(shop)
         with service(path) as second:
-            stands_by(second)
+            says(second, "another process leads")
             first.send_signal(signal.SIGTERM)
             assert 0 == first.wait(WITHIN_S)
             assert leader != holder(shop)
@@ -124,7 +124,7 @@ def silence():
 
 def test_the_lead_is_given_up_before_jobs_have_ended(shop, folder, silence):
     with service(settings(folder, "true", silence.source)) as process:
-        ticks(process)
+        says(process, '"held"')  # of a tick, what could not be done
         silence.begins.set()
         silence.is_met()
         process.send_signal(signal.SIGTERM)
@@ -139,8 +139,3 @@ def test_who_is_told_to_stop_while_it_starts_gives_the_lead_up_and_ends(shop, fo
         assert holder(shop)
         process.send_signal(signal.SIGTERM)
         assert (0, "") == (process.wait(WITHIN_S), holder(shop))
-
-
-def ticks(process):
-    """Wait until a service says what it could not do in a tick."""
-    return until(lambda: any('"held"' in line for line in iter(process.stderr.readline, "")))

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import until
-from tests.cluster.service import NOBODY, folder_of, holder, service, settings, stands_by
+from tests.cluster.service import NOBODY, folder_of, holder, says, service, settings
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 ROUNDS = 5
@@ -26,7 +26,7 @@ def test_hand_over(benchmark, shop, path):
 
         def stand_by():
             processes.append(running.enter_context(service(path)))
-            stands_by(processes[-1])
+            says(processes[-1], "another process leads")
 
         def hand_over():
             processes[-2].send_signal(signal.SIGTERM)
