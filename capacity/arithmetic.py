@@ -61,7 +61,8 @@ def memory_lines(model: ModelSpec, board: Board, shape: Shape) -> list[str]:
         room += ": the weights do not fit"
     else:
         tokens = kv_tokens(model, board, shape)
-        room += f" / {_times(copies)}{_kib(model)} = {tokens:,.0f} tokens, longest {model.max_model_len:,}"
+        each_takes = _kib(model) if copies == 1 else f"({_times(copies)}{_kib(model)})"
+        room += f" / {each_takes} = {tokens:,.0f} tokens, longest {model.max_model_len:,}"
     return [
         (
             f"memory: {_times(shape.cards)}({MEMORY_UTILISATION} x {each:.1f} - {RUNTIME_GIB}) = "

@@ -108,7 +108,7 @@ def test_copies_of_context_are_told():
     model = replace(MODELS["qwen2.5-3b-bf16"], max_model_len=1024)
     eight = Shape("h100-80gb", cards=8)
 
-    assert " / 4 x 36 KiB = " in memory_lines(model, H100_80GB, eight)[1]
+    assert " / (4 x 36 KiB) = " in memory_lines(model, H100_80GB, eight)[1]
     assert law_lines(model, H100_80GB, eight)[2].startswith("gamma: 4 x 36 KiB / (8 x ")
 
 
