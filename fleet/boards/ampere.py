@@ -6,7 +6,7 @@ GiB are the multiples of 64 MiB behind the two decimals that nvidia-smi prints; 
 
 from __future__ import annotations
 
-from fleet.boards.eighths import AMPERE, eighths
+from fleet.boards.eighths import board_in_eighths
 from fleet.boards.geometry import Board, Engines, Profile
 
 _A100_SM = (14, 14, 28, 42, 56, 98)
@@ -34,53 +34,51 @@ A30_24GB = Board(
 
 # MiB, multiprocessors, engines, starts: NVIDIA/go-nvml pkg/nvml/mock A100_SXM4_40GB; ids: `-lgip` captures in
 # harvester's test data.
-A100_40GB = Board(
-    id="a100-40gb",
-    product_names=(
+A100_40GB = board_in_eighths(
+    "a100-40gb",
+    (
         "NVIDIA A100-SXM4-40GB",
         "NVIDIA A100-PCIE-40GB",
         "NVIDIA A800-SXM4-40GB",
         "NVIDIA A800 40GB PCIe",
     ),
-    architecture="Ampere",
-    grid=8,
-    compute_slices=7,
+    "Ampere",
     sm=108,
     memory_gib=40.0,
-    profiles=eighths((5, 10, 20, 40), _A100_SM, (4.75, 9.625, 19.5, 39.25), AMPERE),
-    resetless_mig_toggle=False,
+    names_gb=(5, 10, 20, 40),
+    slices_sm=_A100_SM,
+    slices_gib=(4.75, 9.625, 19.5, 39.25),
 )
 
 # Three `-lgip` captures; starts: go-nvml mock A100_SXM4_80GB. The mock gives 1g.20gb a decoder, captures
 # print none.
-A100_80GB = Board(
-    id="a100-80gb",
-    product_names=(
+A100_80GB = board_in_eighths(
+    "a100-80gb",
+    (
         "NVIDIA A100-SXM4-80GB",
         "NVIDIA A100-PCIE-80GB",
         "NVIDIA A100 80GB PCIe",
         "NVIDIA A800-SXM4-80GB",
         "NVIDIA A800 80GB PCIe",
     ),
-    architecture="Ampere",
-    grid=8,
-    compute_slices=7,
+    "Ampere",
     sm=108,
     memory_gib=80.0,
-    profiles=eighths((10, 20, 40, 80), _A100_SM, (9.5, 19.5, 39.25, 79.0), AMPERE),
-    resetless_mig_toggle=False,
+    names_gb=(10, 20, 40, 80),
+    slices_sm=_A100_SM,
+    slices_gib=(9.5, 19.5, 39.25, 79.0),
 )
 
 # Only names and counts are public (NVIDIA/gpu-operator, default MIG configuration): multiprocessors are
 # those of an A100, memory is the nominal size less what an A100-80GB keeps for itself.
-A100_96GB_PG506 = Board(
-    id="a100-96gb-pg506",
-    product_names=("PG506-232 (96GB)",),
-    architecture="Ampere",
-    grid=8,
-    compute_slices=7,
+A100_96GB_PG506 = board_in_eighths(
+    "a100-96gb-pg506",
+    ("PG506-232 (96GB)",),
+    "Ampere",
     sm=108,
     memory_gib=96.0,
-    profiles=eighths((12, 24, 48, 96), _A100_SM, (11.375, 23.375, 47.0, 94.75), AMPERE, seen=0),
-    resetless_mig_toggle=False,
+    names_gb=(12, 24, 48, 96),
+    slices_sm=_A100_SM,
+    slices_gib=(11.375, 23.375, 47.0, 94.75),
+    seen=0,
 )

@@ -6,68 +6,60 @@ many 1g as its name has, and the memory of its quarters. On every board that was
 
 from __future__ import annotations
 
-from fleet.boards.eighths import BLACKWELL, eighths
+from fleet.boards.eighths import board_in_eighths
 from fleet.boards.geometry import Board, Engines, Profile
 
 # `-lgip` up to 2g in NVIDIA/mig-parted, pull requests 166 and 187; that 3g covers four memory slices, in
 # kubernetes-sigs/dra-driver-nvidia-gpu. Another driver prints 20.50 GiB for the 1g.
-B200_180GB = Board(
-    id="b200-180gb",
-    product_names=("NVIDIA B200",),
-    architecture="Blackwell",
-    grid=8,
-    compute_slices=7,
+B200_180GB = board_in_eighths(
+    "b200-180gb",
+    ("NVIDIA B200",),
+    "Blackwell",
     sm=148,
     memory_gib=183359 / 1024,
-    profiles=eighths(
-        (23, 45, 90, 180), (18, 30, 36, 54, 72, 148), (22.0, 44.25, 88.5, 177.0), BLACKWELL, seen=4
-    ),
-    resetless_mig_toggle=True,
+    names_gb=(23, 45, 90, 180),
+    slices_sm=(18, 30, 36, 54, 72, 148),
+    slices_gib=(22.0, 44.25, 88.5, 177.0),
+    seen=4,
 )
 
 # `-lgip` up to 2g in NVIDIA/mig-parted, issue 227. Boards from before production named their slices
 # otherwise.
-GB200_186GB = Board(
-    id="gb200-186gb",
-    product_names=("NVIDIA GB200",),
-    architecture="Blackwell",
-    grid=8,
-    compute_slices=7,
+GB200_186GB = board_in_eighths(
+    "gb200-186gb",
+    ("NVIDIA GB200",),
+    "Blackwell",
     sm=152,
     memory_gib=186.0,
-    profiles=eighths(
-        (23, 47, 93, 186), (18, 32, 38, 54, 72, 152), (22.0, 45.5, 91.0, 182.0), BLACKWELL, seen=4
-    ),
-    resetless_mig_toggle=True,
+    names_gb=(23, 47, 93, 186),
+    slices_sm=(18, 32, 38, 54, 72, 152),
+    slices_gib=(22.0, 45.5, 91.0, 182.0),
+    seen=4,
 )
 
 # Only names and counts are public (NVIDIA/gpu-operator, default MIG configuration): multiprocessors as on
 # B200 and GB200, memory their share of the nominal size.
-B300_269GB = Board(
-    id="b300-269gb",
-    product_names=("NVIDIA B300",),
-    architecture="Blackwell Ultra",
-    grid=8,
-    compute_slices=7,
+B300_269GB = board_in_eighths(
+    "b300-269gb",
+    ("NVIDIA B300",),
+    "Blackwell Ultra",
     sm=148,
     memory_gib=269.0,
-    profiles=eighths(
-        (34, 67, 135, 269), (18, 30, 36, 54, 72, 148), (32.75, 66.0, 132.0, 264.0), BLACKWELL, seen=0
-    ),
-    resetless_mig_toggle=True,
+    names_gb=(34, 67, 135, 269),
+    slices_sm=(18, 30, 36, 54, 72, 148),
+    slices_gib=(32.75, 66.0, 132.0, 264.0),
+    seen=0,
 )
-GB300_278GB = Board(
-    id="gb300-278gb",
-    product_names=("NVIDIA GB300",),
-    architecture="Blackwell Ultra",
-    grid=8,
-    compute_slices=7,
+GB300_278GB = board_in_eighths(
+    "gb300-278gb",
+    ("NVIDIA GB300",),
+    "Blackwell Ultra",
     sm=152,
     memory_gib=278.0,
-    profiles=eighths(
-        (35, 70, 139, 278), (18, 32, 38, 54, 72, 152), (34.0, 68.25, 136.5, 273.0), BLACKWELL, seen=0
-    ),
-    resetless_mig_toggle=True,
+    names_gb=(35, 70, 139, 278),
+    slices_sm=(18, 32, 38, 54, 72, 152),
+    slices_gib=(34.0, 68.25, 136.5, 273.0),
+    seen=0,
 )
 
 _QUARTERS = (0, 3, 6, 9)
