@@ -127,6 +127,17 @@ def test_the_minute_in_which_scraping_goes_on_is_unknown_and_not_low(source_of):
     np.testing.assert_array_equal([60], buckets(source, Signal.COMPLETIONS, 1, start_s=36 * 60))
 
 
+def test_two_weeks_of_scrapes_every_15_s_are_asked_for_in_pieces_and_lose_nothing(server_of):
+    """At once they are 80,641 points, and more than 11,000 are refused (prometheus/prometheus#2253)."""
+    days, step_s = 14, 15
+    steps = days * 86400 // step_s
+    counted = [(step_s * at, float(3 * at)) for at in range(steps + 1)]
+    source = PrometheusSource(server_of(past(Scraped("a", DONE, counted))), MATCHES)
+    told = buckets(source, Signal.COMPLETIONS, days * 1440)
+    assert (80_640, 3 * 80_640) == (steps, told.sum())
+    assert {12.0} == set(told)
+
+
 def test_the_same_as_from_embedded_metrics_of_simulated_engines(server_of):
     """Prometheus reads the engines' own text, the embedded store their numbers."""
     made = engines(np.concatenate([constant(rate, 600) for rate in (3, 30, 900, 1)]), pods=2)
