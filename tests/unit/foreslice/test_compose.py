@@ -237,3 +237,22 @@ def test_whether_it_acts_decides_who_stands_for_election():
     acting = settings(FILE, KUBERNETES).model_copy(update={"acting": True})
     assert not have_same_surroundings(settings(FILE, KUBERNETES), acting)
     assert have_same_surroundings(settings(), settings().model_copy(update={"acting": True}))
+
+
+def test_a_model_that_is_described_is_the_one_that_is_reckoned_with(tmp_path):
+    (tmp_path / "metrics.csv").write_text(ROWS)
+    named = {"name": "llama-3.1-8b-bf16", "max_model_len": 8192}
+    chosen = surroundings_of(
+        settings({"source": "file", "path": "metrics.csv"}, {"kind": "none"}, model=named), tmp_path
+    )
+
+    assert 8192 == chosen.models["llama-3.1-8b-bf16-8192"].max_model_len
+    assert 131_072 == chosen.models["llama-3.1-8b-bf16"].max_model_len
+
+
+def test_a_simulated_world_refuses_a_model_that_takes_several_cards(tmp_path):
+    with pytest.raises(InputError) as refusal:
+        surroundings_of(settings(model="llama-3.3-70b-bf16"), tmp_path)
+
+    assert "workload default/chat" == refusal.value.where
+    assert "fits on no single card, and simulated replicas have one" in refusal.value.what
