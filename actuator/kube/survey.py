@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.listing import Lister
 from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, PODS, SLICES, Resource
-from actuator.objects.servings import Objects, Serving, servings_of
+from actuator.manifest import key_of
+from actuator.objects.servings import Objects, Serving, is_over, servings_of
 from actuator.objects.slices import SliceReader
 from fleet.cluster import Gpu
+from fleet.workload import WorkloadKey
 
 STATEFUL_SETS = Resource("apps/v1", "StatefulSet", "statefulsets")
 LEADER_WORKER_SETS = Resource("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets")
@@ -26,11 +28,13 @@ class Survey:
         servings: What holds GPUs.
         gpus: Cards that NVIDIA's DRA driver publishes.
         notes: What could not be read, with the rule that would let it.
+        pods: Every pod that has not ended, whether it holds a GPU or not.
     """
 
     servings: tuple[Serving, ...]
     gpus: tuple[Gpu, ...]
     notes: tuple[str, ...]
+    pods: frozenset[WorkloadKey] = frozenset()
 
 
 def survey(server: ApiServer, namespaces: Sequence[str] = ()) -> Survey:
@@ -54,4 +58,5 @@ def survey(server: ApiServer, namespaces: Sequence[str] = ()) -> Survey:
     )
     slices = Lister(server)
     gpus = SliceReader().read(slices.some(SLICES)).gpus
-    return Survey(servings_of(objects), gpus, (*read.notes, *slices.notes))
+    pods = frozenset(key_of(pod) for pod in objects.pods if not is_over(pod))
+    return Survey(servings_of(objects), gpus, (*read.notes, *slices.notes), pods)

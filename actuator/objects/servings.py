@@ -56,7 +56,7 @@ class Objects:
 def servings_of(objects: Objects) -> tuple[Serving, ...]:
     """Return what holds GPUs, by namespace and name; copies that foreslice keeps are their base's."""
     templates = _by_namespace(objects.claim_templates)
-    pods = _by_namespace(pod for pod in objects.pods if not _is_over(pod))
+    pods = _by_namespace(pod for pod in objects.pods if not is_over(pod))
     autoscalers, scaled = _by_namespace(objects.autoscalers), _by_namespace(objects.scaled_objects)
     found = []
     for body, template in _templates(objects):
@@ -95,7 +95,8 @@ def _is_pod_of(pod: Json, body: Json) -> bool:
     return selects(body["spec"]["selector"], labels_of(pod))
 
 
-def _is_over(pod: Json) -> bool:
+def is_over(pod: Json) -> bool:
+    """Return whether a pod has ended."""
     return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
 
 

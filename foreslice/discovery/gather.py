@@ -81,16 +81,16 @@ def discover(found: Survey, api: QueryApi, url: str, at_s: float) -> Discovery:
     live, is_partial = live_series(api, speaking(Role.ENGINE, Role.ROUTER), at_s)
     about_cards, _ = live_series(api, speaking(Role.CARD, Role.TENANT), at_s)
     pods = {serving: pods_of(serving, serving.pods) for serving in found.servings}
-    everybody = frozenset[WorkloadKey]().union(*pods.values())
+    with_gpu = frozenset[WorkloadKey]().union(*pods.values())
     notes = list(found.notes)
     if is_partial:
         notes.append(f"{url}: says that its answer is partial; some series may be missing")
     return Discovery(
         url=url,
-        workloads=tuple(_found(serving, everybody - mine, live) for serving, mine in pods.items()),
+        workloads=tuple(_found(serving, found.pods - mine, live) for serving, mine in pods.items()),
         survey=found,
         cards=_cards(about_cards),
-        unclaimed=_unclaimed(live, everybody),
+        unclaimed=_unclaimed(live, with_gpu),
         notes=tuple(notes),
     )
 
@@ -121,10 +121,10 @@ def _cards(live: Sequence[Seen]) -> dict[str, int]:
     return {title: len(uuids) for title, uuids in sorted(cards.items())}
 
 
-def _unclaimed(live: Sequence[Seen], everybody: frozenset[WorkloadKey]) -> tuple[str, ...]:
+def _unclaimed(live: Sequence[Seen], with_gpu: frozenset[WorkloadKey]) -> tuple[str, ...]:
     found = {
         f"{one.engine.title} in {one.pod.namespace or 'no namespace'} serves {one.model}"
         for one in live
-        if one.model and one.pod not in everybody
+        if one.model and one.pod not in with_gpu
     }
     return tuple(sorted(found))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-from actuator.kube.survey import survey
-from actuator.objects.servings import Serving
+from actuator.kube.survey import Survey, survey
 from fleet.errors import InputError, RefusedError
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
@@ -47,18 +46,15 @@ def prove(settings: Settings, folder: Path) -> dict[WorkloadKey, Proof]:
     }
 
 
-def _held(
-    settings: Settings, folder: Path, matches: Iterable[WorkloadKey]
-) -> Mapping[WorkloadKey, Serving] | None:
-    """Return what holds GPUs in the workloads' namespaces, `None` without a cluster."""
+def _held(settings: Settings, folder: Path, matches: Iterable[WorkloadKey]) -> Survey | None:
+    """Return what is in the workloads' namespaces, `None` without a cluster."""
     if not isinstance(settings.cluster, KubernetesCluster):
         return None
     with closing(api_server_of(settings.cluster, folder)) as server:
         try:
-            found = survey(server, sorted({key.namespace for key in matches}))
+            return survey(server, sorted({key.namespace for key in matches}))
         except RefusedError as error:
             raise InputError(str(error), where="cluster", fix="bind the role of observe.yaml") from error
-    return {serving.key: serving for serving in found.servings}
 
 
 def _live(api: QueryApi, part: Selection, at_s: float) -> list[Seen]:
@@ -68,19 +64,17 @@ def _live(api: QueryApi, part: Selection, at_s: float) -> list[Seen]:
     return seen((series for series, _, _ in api.readings(wanted, RECENT_S, at_s).series), vocabulary)
 
 
-def _proof(
-    key: WorkloadKey, part: Selection, live: list[Seen], held: Mapping[WorkloadKey, Serving] | None
-) -> Proof:
+def _proof(key: WorkloadKey, part: Selection, live: list[Seen], held: Survey | None) -> Proof:
     """Return what one part gets; a router's series come from its own pods, which nothing is known of."""
     demand = [one for one in live if one.signal in DEMAND]
     series = sorted({f"{one.labels['__name__']} of {one.engine.title}" for one in demand})
     pods = sorted({one.pod.name for one in demand if one.engine.role is Role.ENGINE and one.pod.name})
-    if held is not None and key not in held:
+    if held is None:
+        return Proof(tuple(series), tuple(pods), tuple(faults(part.labels, live, None, frozenset())))
+    serving = next((serving for serving in held.servings if serving.key == key), None)
+    if serving is None:
         return Proof(tuple(series), tuple(pods), ("nothing of this name holds GPUs in its namespace",))
-    ready = None if held is None else pods_of(held[key], held[key].ready)
-    others = frozenset[WorkloadKey]().union(
-        *(pods_of(serving, serving.pods) for other, serving in (held or {}).items() if other != key)
-    )
+    ready, others = pods_of(serving, serving.ready), held.pods - pods_of(serving, serving.pods)
     return Proof(tuple(series), tuple(pods), tuple(faults(part.labels, live, ready, others)))
 
 

@@ -5,6 +5,7 @@ import pytest
 from actuator.kube.errors import NotFoundError
 from actuator.kube.survey import survey
 from fleet.errors import RefusedError, UnavailableError
+from fleet.workload import WorkloadKey
 from tests.fakes.manifests import deployment, h100_slices, template
 
 APPS, CORE, DRA = "/apis/apps/v1", "/api/v1", "/apis/resource.k8s.io/v1"
@@ -51,6 +52,15 @@ def test_every_page_is_read_and_nothing_but_lists_is_asked(server):
     assert {"Deployment"} == {serving.kind for serving in found.servings}
     assert (2, ()) == (len(found.gpus), found.notes)
     assert {"GET"} == {method for method, _ in server.asked}
+
+
+def test_every_pod_that_has_not_ended_is_listed(server):
+    phases = {"a": "Running", "b": "Succeeded", "c": "Pending"}
+    server.lists[f"{CORE}/pods"] = [
+        {"metadata": {"name": name, "namespace": "web"}, "status": {"phase": phase}}
+        for name, phase in phases.items()
+    ]
+    assert {WorkloadKey("web", "a"), WorkloadKey("web", "c")} == survey(server).pods
 
 
 def test_what_may_not_be_read_is_noted_with_the_rule(server):

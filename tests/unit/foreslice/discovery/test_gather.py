@@ -11,6 +11,8 @@ from foreslice.discovery.gather import discover
 from predictor.sources.query import Answer
 
 QWEN = "Qwen/Qwen2.5-7B-Instruct"
+PLAIN = WorkloadKey("llm", "plain-0")
+"""A pod that runs an engine without a GPU."""
 
 
 class Api:
@@ -46,7 +48,8 @@ def dcgm(uuid, pod=""):
 
 
 def found(api, *servings, notes=()):
-    return discover(Survey(servings, (), notes), api, "http://prometheus", 1000.0)
+    pods = frozenset(WorkloadKey("llm", pod) for one in servings for pod in one.pods) | {PLAIN}
+    return discover(Survey(servings, (), notes, pods), api, "http://prometheus", 1000.0)
 
 
 def test_a_workload_has_its_model_and_its_series():
@@ -93,6 +96,12 @@ def test_workloads_that_share_a_model_are_not_mixed_up():
         Api(vllm("a-0", service="a"), vllm("b-0", service="b")), serving("a"), serving("b")
     ).workloads
     assert ["a", "b"] == [one.proposal.labels["service"] for one in told]
+
+
+def test_the_same_model_without_a_gpu_is_another_s():
+    series = [vllm("chat-0", service="chat"), vllm(PLAIN.name, service="plain")]
+    [chat] = found(Api(*series), serving("chat")).workloads
+    assert {"namespace": "llm", "model_name": QWEN, "service": "chat"} == chat.proposal.labels
 
 
 def test_cards_are_counted_by_who_tells_of_them():
