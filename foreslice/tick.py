@@ -235,9 +235,14 @@ class Loop:
         self._metrics_read_at_s = at_s
         ready = _shapes(fleet)
         return {
-            key: now_reading(samples[key], frozenset(ready.get(key, {})), outlooks[key].mix)
-            for key in keys
-            if key in samples
+            workload.key: now_reading(
+                samples[workload.key],
+                frozenset(ready.get(workload.key, {})),
+                outlooks[workload.key].mix,
+                workload.slo,
+            )
+            for workload in self._workloads
+            if workload.key in samples
         }
 
     def _need(

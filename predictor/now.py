@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping
 from fleet.demand import DemandOrigin, Mix, NowReading
 from fleet.sample import Idle, Reason, Sample, Unknown, Value, known
 from fleet.signal import Signal
+from fleet.workload import LatencyTarget, Slo
 from predictor.demand import HISTORY_SIGNALS, KV_FULL, MIX_REQUESTS
 from predictor.ports import InstantSamples
 from predictor.series import WINDOW_S
 
-NOW_SIGNALS = (*HISTORY_SIGNALS, Signal.TTFT_COUNT)
+NOW_SIGNALS = (*HISTORY_SIGNALS, Signal.TTFT_SUM, Signal.TTFT_COUNT, Signal.ITL_SUM, Signal.ITL_COUNT)
 """What `now_reading` reads."""
+
+UNBOUND = Slo()
 
 Pod = Mapping[Signal, Sample]
 
@@ -27,7 +30,9 @@ _VITAL = (
 """What each pod has to say, so far as its engine exports it."""
 
 
-def now_reading(samples: InstantSamples, expected_pods: frozenset[str], last_mix: Mix | None) -> NowReading:
+def now_reading(
+    samples: InstantSamples, expected_pods: frozenset[str], last_mix: Mix | None, slo: Slo = UNBOUND
+) -> NowReading:
     """Return what the newest readings say, and why they must not support a removal if they must not.
 
     What came to the router counts, else what came to the engines. Where they do not count that, first
@@ -39,6 +44,7 @@ def now_reading(samples: InstantSamples, expected_pods: frozenset[str], last_mix
         samples: Newest readings, of `NOW_SIGNALS`.
         expected_pods: Pods that are ready and so have to be among the samples.
         last_mix: Token mix known before; it stands where too little finished in the last minute.
+        slo: Objectives; while a mean is beyond its objective's limit, the objective is taken to be missed.
     """
     pods = {name: pod for name, pod in samples.pods.items() if name in expected_pods or _counts_requests(pod)}
     routers = {name: pod for name, pod in samples.pods.items() if _is_exported(pod, Signal.ROUTER_ARRIVALS)}
@@ -48,6 +54,7 @@ def now_reading(samples: InstantSamples, expected_pods: frozenset[str], last_mix
     distrust = (
         *_producers_missing(pods, routers, expected_pods),
         *_censoring(pods, routers, waiting),
+        *_missed(pods, slo),
     )
     is_running = running == Unknown(Reason.NOT_EXPORTED) or known(running) == 0.0
     return NowReading(
@@ -166,3 +173,21 @@ def _censoring(pods: Mapping[str, Pod], routers: Mapping[str, Pod], waiting: Sam
         kv_use = known(_sample(pods[name], Signal.KV_USE))
         if kv_use is not None and kv_use > KV_FULL:
             yield f"KV cache of pod {name} is {kv_use:.0%} full"
+
+
+def _missed(pods: Mapping[str, Pod], slo: Slo) -> Iterable[str]:
+    """Say which objective is missed, one line each: who waits too long may go, or hold back.
+
+    A minute has too few requests for a quantile of .95 and more, and buckets are coarse. A mean beyond the
+    limit is a miss for sure unless a few requests took many times as long.
+    """
+    terms: tuple[tuple[str, LatencyTarget | None, Signal, Signal], ...] = (
+        ("time to first token", slo.ttft, Signal.TTFT_SUM, Signal.TTFT_COUNT),
+        ("inter-token latency", slo.itl, Signal.ITL_SUM, Signal.ITL_COUNT),
+    )
+    for name, target, summed, counted in terms:
+        total, count = (known(_total(pods.values(), signal)) for signal in (summed, counted))
+        if target is None or total is None or count is None or count < MIX_REQUESTS:
+            continue
+        if total > target.limit_s * count:
+            yield f"mean {name} of {total / count:.3g} s is beyond its objective of {target.limit_s:g} s"

@@ -8,7 +8,7 @@ import pytest
 from fleet.demand import DemandOrigin, Mix
 from fleet.sample import Idle, Reason, Unknown, Value
 from fleet.signal import Signal
-from fleet.workload import WorkloadKey
+from fleet.workload import LatencyTarget, Slo, WorkloadKey
 from predictor.demand import MIX_REQUESTS, demand_history
 from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import InstantSamples, SignalBuckets
@@ -280,6 +280,30 @@ DISTRUST = {
 def test_reasons_for_distrust(pods, expected_pods, lines):
     now = reading(pods, expected=expected_pods)
     assert lines == now.distrust
+
+
+SLO = Slo(LatencyTarget(0.95, 0.5), LatencyTarget(0.95, 0.04))
+OBJECTIVES = {
+    "all is well": ({"ttft_sum": 12, "itl_sum": 18, "itl_count": 600}, ()),
+    "first tokens come late": (
+        {"ttft_sum": 36, "itl_sum": 18, "itl_count": 600},
+        ("mean time to first token of 0.6 s is beyond its objective of 0.5 s",),
+    ),
+    "tokens come late": (
+        {"ttft_sum": 12, "itl_sum": 30, "itl_count": 600},
+        ("mean inter-token latency of 0.05 s is beyond its objective of 0.04 s",),
+    ),
+    "nothing came": ({"ttft_sum": 0, "itl_sum": 0, "itl_count": 0, "first_tokens": 0}, ()),
+    "too few to tell a mean": ({"ttft_sum": 36, "first_tokens": 20}, ()),
+    "an engine without latencies": ({"first_tokens": Unknown(Reason.NOT_EXPORTED)}, ()),
+}
+
+
+@pytest.mark.parametrize(("told", "lines"), OBJECTIVES.values(), ids=OBJECTIVES)
+def test_while_an_objective_is_missed_nothing_is_removed(told, lines):
+    pods = {"a": pod(**told)}
+    assert lines == now_reading(InstantSamples(KEY, 1000.0, pods), frozenset("a"), None, SLO).distrust
+    assert () == reading(pods).distrust
 
 
 def test_what_the_scraped_pods_say_is_a_lower_bound_that_may_still_add():
