@@ -110,6 +110,8 @@ def as_text(asked: Asked, *, with_arithmetic: bool) -> RenderableType:
         if answer.obstacle is not None:
             cells, room = ["-"] * len(cells), "-"
         stopped_by = answer.obstacle or str(answer.binding)
+        if answer.obstacle is None and answer.requests_per_s == 0:
+            stopped_by += ": one request alone misses it"
         table.add_row(f"{answer.shape.name}{mark}", f"{share:.2f}", *cells, room, stopped_by)
     lines = [_INFERRED] if any(asked.is_inferred(answer.shape) for answer in asked.answers) else []
     if any((answer.obstacle or "").startswith("context") for answer in asked.answers):

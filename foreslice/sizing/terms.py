@@ -120,10 +120,11 @@ def batch_time(text: str) -> BatchTime:
     """Return what a batch takes, of `4ms+0.5ms`; `InputError` if it is nothing like it."""
     match = re.fullmatch(r"([^+]+)\+([^+]+)", text)
     try:
-        if match is not None:
-            return BatchTime(*(1000 * seconds(part) for part in match.groups()))
+        parts = [1000 * seconds(part) for part in match.groups()] if match is not None else []
     except ValueError:
-        pass
+        parts = []
+    if sum(parts) > 0:
+        return BatchTime(*parts)
     fix = "give two durations, fixed + per request, as 4ms+0.5ms"
     raise InputError(f"{text!r} is no time of a batch", where="--batch-time", fix=fix)
 

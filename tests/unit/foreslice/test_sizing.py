@@ -79,6 +79,12 @@ class TestText:
         assert {"3g.90gb*", "4g.90gb*", "7g.180gb*", "2g.45gb"} <= set(rows(text))
         assert "* multiprocessors or memory of this slice are inferred" in text
 
+    def test_what_no_request_meets_is_no_matter_of_load(self):
+        table = rows(asked("--gpu", "l4-24gb", "--model", "qwen3-4b-fp8", "--itl-p95", "5ms"))
+
+        assert ["0.00", "0.00"] == table["whole"][1:3]
+        assert "compute (ITL): one request alone misses it" == table["whole"][-1]
+
     def test_an_engine_that_might_be_started_shorter_is_pointed_at(self):
         llama = ["--gpu", "h100-80gb", "--model", "llama-3.3-70b-bf16", "--itl-p95", "60ms", "--shape", "2x"]
 
@@ -251,7 +257,7 @@ def test_a_format_may_be_given_for_a_config_only(tmp_path):
 
 def test_the_time_of_a_batch_is_two_durations():
     assert (4.0, 0.5) == (batch_time("4ms+0.5ms").fixed_ms, batch_time("4ms + 0.5ms").per_request_ms)
-    for text in ("", "4ms", "4+5", "4ms+", "+4ms"):
+    for text in ("", "4ms", "4+5", "4ms+", "+4ms", "0ms+0ms"):
         with pytest.raises(InputError):
             batch_time(text)
 
