@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from actuator.inventory import holdings
+from actuator.inventory.hami import allocation_finding
 from actuator.inventory.nodes import node_view
 from actuator.inventory.understand import Dump
 from actuator.manifest import key_of
@@ -53,4 +54,9 @@ def sharing_of(dump: Dump, series: Sequence[Exposed], notes: Sequence[str] = ())
         for view in cards
         if len(view.mechanisms) > 1
     )
-    return Sharing(cards, (*notes, *told.doubtful, *met))
+    unread = tuple(
+        f"{found.object}: {found.what}, so that a card holds more than is shown"
+        for pod in dump.of("Pod")
+        if (found := allocation_finding(pod)) is not None
+    )
+    return Sharing(cards, (*notes, *told.doubtful, *unread, *met))

@@ -117,6 +117,13 @@ def test_two_mechanisms_on_a_card_are_a_note():
     assert "card GPU-k is shared by hami and kai: one GPU, one mechanism" == note
 
 
+def test_an_allocation_that_cannot_be_read_is_a_note_and_not_nothing():
+    damaged = pod("h", {"hami.io/vgpu-devices-allocated": "GPU-k,NVIDIA:;"})
+    [note] = sharing_of(dump_of([*OBJECTS, damaged]), []).notes
+    assert note.startswith("Pod llm/h: hami.io/vgpu-devices-allocated cannot be read: unknown, not 0")
+    assert note.endswith("so that a card holds more than is shown")
+
+
 def test_a_pod_of_the_device_plugin_is_placed_by_the_exporter():
     plain = pod("plain", node="node-x", **{"nvidia.com/gpu": "1"})
     used = dcgm("DCGM_FI_DEV_FB_USED", 1000, "GPU-x", "plain")
