@@ -34,6 +34,7 @@ def page(asked: Asked) -> str:
     return template.render(
         plotly_js=plotly.offline.get_plotlyjs(),
         title=asked.title,
+        rests_on=asked.rests_on,
         figure=figure,
         refused=[(answer.shape.name, answer.obstacle) for answer in asked.answers if answer.obstacle],
         version=version("foreslice"),

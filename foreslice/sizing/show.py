@@ -55,6 +55,16 @@ class Asked:
         return slice_of(self.board, shape).gpu_share
 
     @property
+    def is_measured(self) -> bool:
+        """Whether a benchmark stands behind the figures."""
+        return any(answer.source is Source.IMPORT for answer in self.answers)
+
+    @property
+    def rests_on(self) -> str:
+        """What the figures rest on, in one sentence."""
+        return _IMPORT if self.is_measured else _PRIOR
+
+    @property
     def title(self) -> str:
         """What was asked, in one line."""
         tokens = f"{self.mix.prompt_tokens:g} prompt and {self.mix.output_tokens:g} output tokens"
@@ -116,12 +126,11 @@ def as_text(asked: Asked, *, with_arithmetic: bool) -> RenderableType:
     lines = [_INFERRED] if any(asked.is_inferred(answer.shape) for answer in asked.answers) else []
     if any((answer.obstacle or "").startswith("context") for answer in asked.answers):
         lines.append("An engine that is started with a shorter longest sequence (--max-model-len) may fit.")
-    is_measured = any(answer.source is Source.IMPORT for answer in asked.answers)
     lines.append(
         "Requests/s of one replica inside the SLO; at least = exceeded with 90 % confidence. "
-        + (_IMPORT if is_measured else _PRIOR)
+        f"{asked.rests_on}"
     )
-    if is_measured and with_arithmetic:
+    if asked.is_measured and with_arithmetic:
         lines.append("The arithmetic is that of the prior, before the benchmark.")
     arithmetic = [*_all_arithmetic(asked)] if with_arithmetic else []
     notes = [Text(line, style="dim") for line in lines]

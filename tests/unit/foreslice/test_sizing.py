@@ -165,7 +165,7 @@ class TestPicture:
 
     def test_says_what_was_asked_and_that_nothing_was_measured(self, page):
         assert "TTFT p95 1s, ITL p95 60ms</h1>" in page
-        assert "nothing was measured" in page
+        assert "Source: prior (data sheets, roofline, slice law), not measured." in page
 
     def test_shapes_that_serve_are_drawn_once_alone_and_once_for_each_card(self):
         model, mix = MODELS["qwen2.5-7b-bf16"], Mix(1024, 256)
