@@ -45,7 +45,12 @@ class Ask:
 
 
 def request_of(board: Board, shape: Shape) -> DeviceRequest:
-    """Return what a replica of `shape` asks of DRA; the products keep other boards out."""
+    """Return what a replica of `shape` asks of DRA; the products keep other boards out.
+
+    `RefusedError` for a shape that one device of the driver is not: several cards, or a share of one.
+    """
+    if shape.cards > 1 or shape.hundredths:
+        raise RefusedError(f"no claim is written for {shape}: it is not one device")
     if shape.is_whole:
         return DeviceRequest("gpu", None, board.product_names)
     return DeviceRequest("mig", shape.profile, board.product_names)

@@ -49,6 +49,12 @@ def test_a_mig_shape_asks_the_mig_class_for_its_profile_and_guards_what_may_be_a
     ] == requests
 
 
+@pytest.mark.parametrize("shape", [Shape("h100-80gb", cards=2), Shape("h100-80gb", "50/100")])
+def test_no_claim_is_written_for_what_is_not_one_device(shape):
+    with pytest.raises(RefusedError, match=f"no claim is written for {shape}"):
+        request_of(H100_80GB, shape)
+
+
 def test_a_whole_card_asks_the_gpu_class_and_no_profile():
     exactly = spec_of(H100_80GB, Shape("h100-80gb"))["devices"]["requests"][0]["exactly"]
 
