@@ -167,6 +167,4 @@ def _least_cards(packing: Packing) -> int:
 
 def _worth(packing: Packing) -> Mapping[Shape, float]:
     pieces = [piece for stock in packing.tableau.problem.stocks for piece in stock.pieces]
-    return {
-        piece.shape: price for piece, price in zip(pieces, packing.bound.prices.piece.tolist(), strict=True)
-    }
+    return {piece.shape: price for piece, price in zip(pieces, packing.worth.piece.tolist(), strict=True)}

@@ -131,6 +131,18 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
             tick.cards_if_packed,
         )
         yield from _cards(tick.fleet)
+    if tick.target is not None:
+        yield GaugeMetricFamily(
+            "foreslice_gpus_target", "Cards that the cheapest packing found takes.", tick.target.cards
+        )
+        yield GaugeMetricFamily(
+            "foreslice_gpus_least", "Cards that every packing of what must be kept takes.", tick.target.least
+        )
+        yield GaugeMetricFamily(
+            "foreslice_target_gap_ratio",
+            "Part by which the target may take more cards than the best packing, 0 = proven best.",
+            tick.target.gap,
+        )
 
 
 def _cards(fleet: Fleet) -> Iterator[GaugeMetricFamily]:

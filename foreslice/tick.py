@@ -19,6 +19,7 @@ from actuator.ports import Cluster
 from allocator.decide import Decision, Question, additions, cards_if_packed, plan
 from allocator.lead import lead_times_s
 from allocator.need import Evidence, Need, Timing, need_of, reactive_rate_per_s
+from allocator.target import Target, target
 from fleet.cluster import Fleet
 from fleet.demand import NowReading
 from fleet.errors import UnavailableError
@@ -51,6 +52,7 @@ class Tick:
         results: What became of each step.
         conditions: Why something is not done, one line each; empty when all is well.
         readings: What the newest readings of demand said, by workload; none where they were not read.
+        target: Where the whole fleet should be as of the last plan, `None` where that is not worked out.
     """
 
     at_s: float
@@ -62,6 +64,7 @@ class Tick:
     results: tuple[StepResult, ...] = ()
     conditions: tuple[str, ...] = ()
     readings: Mapping[WorkloadKey, NowReading] = field(default_factory=dict)
+    target: Target | None = None
 
     @property
     def cards_if_packed(self) -> int:
@@ -110,6 +113,7 @@ class Loop:
         self._planned: Mapping[WorkloadKey, Decision] = {}
         self._planned_at_s = float("-inf")
         self._metrics_read_at_s: float | None = None
+        self._target: Target | None = None
 
     def forecast(self) -> None:
         """Read the buckets that closed and forecast anew; on trouble the last forecasts stay and age."""
@@ -125,6 +129,15 @@ class Loop:
         if question is not None:
             self._planned = {decision.workload: decision for decision in plan(question)}
             self._planned_at_s = seen.at_s
+
+    def aim(self) -> None:
+        """Work out where the whole fleet should be, and how few cards any packing takes."""
+        question = self.question()
+        self._target = target(question) if question is not None else None
+
+    def question(self) -> Question | None:
+        """Return what would be decided on now, `None` without a cluster to look at."""
+        return self._observe()[1]
 
     def tick(self) -> Tick:
         """Observe, check the need, decide, diff and step once."""
@@ -142,7 +155,7 @@ class Loop:
         changes = diff(question.fleet, decisions, seen.at_s, self._rules.limits)
         results = self._executor.run(changes, self._terms(seen), seen.at_s, stops)
         conditions = (*seen.conditions, *stops.everything, *stops.moves)
-        return replace(seen, decisions=decisions, results=results, conditions=conditions)
+        return replace(seen, decisions=decisions, results=results, conditions=conditions, target=self._target)
 
     def _observe(self) -> tuple[Tick, Question | None]:
         """Return what is seen now, and the question to decide on, `None` without a cluster to look at."""

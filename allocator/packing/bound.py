@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from allocator.packing.columns import Columns, Prices, joined
-from allocator.packing.cuts import Cuts, best_shares
+from allocator.packing.cuts import Cuts, best_shares, worth_of_shares
 from allocator.packing.effort import Effort
 from allocator.packing.master import Relaxed
 from allocator.packing.pricing import LEVELS, floors
+from allocator.packing.problem import SHARE_UNITS
 from allocator.packing.tableau import Floats, Tableau
 
 
@@ -64,6 +65,30 @@ def bound_at(tableau: Tableau, cuts: Cuts, solved: Relaxed, effort: Effort) -> t
     limited = np.isfinite(cuts.most)
     total += float((np.minimum(reduced[limited], 0.0) * cuts.most[limited]).sum())
     return Bound(total, prices, stock), joined(*parts)
+
+
+def worth(tableau: Tableau, bound: Bound) -> Prices:
+    """Return the prices of a bound, raised for pieces that nobody takes to what they would take from others.
+
+    A piece that no configuration uses has no price in the relaxation; who thinks of using it must know that
+    its card could be cut into something else. No layout is worth more than its card afterwards either.
+    """
+    piece = bound.prices.piece.copy()
+    for index, stock in enumerate(tableau.problem.stocks):
+        card = stock.price + float(bound.stock[index])
+        first, width = tableau.offsets[index], len(stock.pieces)
+        price = piece[first : first + width]
+        cuts, cards = np.array(stock.cuts), np.array([stock.cards_of(cut) for cut in stock.cuts])
+        for nth in range(width - len(stock.shares)):
+            n = cuts[:, nth]
+            left = (card * cards - cuts @ price)[n > 0] / n[n > 0]
+            price[nth] += max(0.0, float(left.min(initial=np.inf))) if left.size else 0.0
+        shares = price[width - len(stock.shares) :]
+        for nth, share in enumerate(stock.shares):
+            of_rest, _ = worth_of_shares(stock, shares)
+            fits = range(1, SHARE_UNITS // share + 1)
+            shares[nth] = max(shares[nth], min((card - of_rest[SHARE_UNITS - n * share]) / n for n in fits))
+    return Prices(piece, bound.prices.queue)
 
 
 def is_limited(tableau: Tableau) -> bool:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allocator.packing.problem import SHARE_UNITS, Stock
 from allocator.packing.tableau import Floats, Ints, Tableau
+
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,10 @@ class Cuts:
     counts: Ints
     cost: Floats
     most: Floats
+
+    def take(self, rows: NDArray[np.bool_]) -> Cuts:
+        """Return some of them."""
+        return Cuts(self.stock[rows], self.width[rows], self.counts[rows], self.cost[rows], self.most[rows])
 
 
 def cuts_of(tableau: Tableau) -> Cuts:
@@ -55,12 +62,7 @@ def best_shares(stock: Stock, price: Floats) -> Ints:
 
     Unbounded knapsack over hundredths of a card, exact. `price` is that of each share, shape (shares,).
     """
-    worth, chosen = [0.0] * (SHARE_UNITS + 1), [-1] * (SHARE_UNITS + 1)
-    for size in range(1, SHARE_UNITS + 1):
-        worth[size] = worth[size - 1]
-        for nth, share in enumerate(stock.shares):
-            if share <= size and worth[size - share] + price[nth] > worth[size] + 1e-12:
-                worth[size], chosen[size] = worth[size - share] + float(price[nth]), nth
+    _, chosen = worth_of_shares(stock, price)
     counts = np.zeros(len(stock.shares), dtype=np.int64)
     size = SHARE_UNITS
     while size > 0:
@@ -70,3 +72,14 @@ def best_shares(stock: Stock, price: Floats) -> Ints:
             counts[chosen[size]] += 1
             size -= stock.shares[chosen[size]]
     return counts
+
+
+def worth_of_shares(stock: Stock, price: Floats) -> tuple[list[float], list[int]]:
+    """Return what each part of a card is worth when shared, and the share to begin with, -1 = none."""
+    worth, chosen = [0.0] * (SHARE_UNITS + 1), [-1] * (SHARE_UNITS + 1)
+    for size in range(1, SHARE_UNITS + 1):
+        worth[size] = worth[size - 1]
+        for nth, share in enumerate(stock.shares):
+            if share <= size and worth[size - share] + price[nth] > worth[size] + ROUNDING:
+                worth[size], chosen[size] = worth[size - share] + float(price[nth]), nth
+    return worth, chosen

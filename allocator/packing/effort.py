@@ -12,12 +12,14 @@ class Effort:
     Attributes:
         rounds: Rounds of column generation.
         close_enough: Cost that is not worth another round.
+        close_enough_part: The same as a part of the cost, where costs are not whole cards.
         slack: Part of a workload's price that the exact floor does not look for.
         branches: Open branches of one workload's floor.
         binaries: Configurations that the polishing program may choose from.
         per_ask: Configurations that it may choose from for one workload.
         reduced_cost: Configurations dearer than the cheapest by more are not considered.
         enough: Part above the bound at which the search ends, where costs are not whole cards.
+        enough_limited: The same where cards or queues are limited: their programs take longer.
         tries: Prices beside the final ones at which more configurations are looked for.
         steps: Steps between two configurations over which a workload was split.
         nodes: Nodes of each integer program.
@@ -25,12 +27,14 @@ class Effort:
 
     rounds: int = 40
     close_enough: float = 0.05
+    close_enough_part: float = 0.0005
     slack: float = 1e-4
     branches: int = 2000
     binaries: int = 400
     per_ask: int = 8
     reduced_cost: float = 0.05
     enough: float = 0.005
+    enough_limited: float = 0.01
     tries: int = 14
     steps: int = 16
     nodes: int = 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import highspy
@@ -42,23 +41,25 @@ def pack_whole(tableau: Tableau, relaxation: Relaxation, target: float, effort: 
 
     The search ends at the cost `target`. Each step is one small integer program with a limit on nodes.
     """
-    best: Packed | None = None
-    for candidates in _wider(tableau, relaxation, effort):
-        packed = _solve(tableau, relaxation.cuts, candidates, target, effort)
-        if packed is not None and (best is None or packed.cost < best.cost - ROUNDING):
-            best = packed
-        if best is not None and (candidates is relaxation.columns or best.cost <= target + ROUNDING):
-            break
+    taken = relaxation.columns.take(relaxation.solved.column > ROUNDING)
+    cuts = _useful(relaxation, effort)
+    best = _solve(tableau, cuts, taken, target, effort)
+    if best is None or best.cost > target + ROUNDING:
+        polished = _solve(tableau, cuts, _near(tableau, relaxation, effort), target, effort)
+        if best is None or (polished is not None and polished.cost < best.cost - ROUNDING):
+            best = polished
+    # Among everything met something always fits: the configuration of nothing, where cards are limited.
+    best = best or _solve(tableau, relaxation.cuts, relaxation.columns, target, effort)
     if best is None:
         raise ArithmeticError("an integer program over all configurations ended without a packing")
     return best
 
 
-def _wider(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Iterator[Columns]:
-    """Yield what the relaxation takes, what is near it, and everything met: in that something always fits."""
-    yield relaxation.columns.take(relaxation.solved.column > ROUNDING)
-    yield _near(tableau, relaxation, effort)
-    yield relaxation.columns
+def _useful(relaxation: Relaxation, effort: Effort) -> Cuts:
+    """Return the cuts that the relaxation takes or nearly takes."""
+    cuts, solved = relaxation.cuts, relaxation.solved
+    dearer = cuts.cost + solved.stock[cuts.stock] * cuts.width - cuts.counts @ solved.prices.piece
+    return cuts.take((solved.cut > ROUNDING) | (dearer <= effort.reduced_cost))
 
 
 def _near(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Columns:

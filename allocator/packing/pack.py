@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from allocator.packing.bound import Bound
+from allocator.packing.bound import Bound, is_limited, worth
+from allocator.packing.columns import Prices
 from allocator.packing.effort import Effort
 from allocator.packing.integer import Packed, pack_whole
-from allocator.packing.problem import Problem
+from allocator.packing.problem import Problem, is_whole
 from allocator.packing.relax import relax
 from allocator.packing.tableau import Tableau, tableau_of
 
@@ -37,23 +38,28 @@ class Packing:
         return int(self.packed.cards @ self.packed.cuts.width)
 
     @property
+    def worth(self) -> Prices:
+        """What each piece is worth in this fleet, whether anyone takes it or not."""
+        return worth(self.tableau, self.bound)
+
+    @property
     def binding(self) -> tuple[str, ...]:
         """What more of would make the packing cheaper, dearest first; empty = nothing is scarce."""
         problem, bound = self.tableau.problem, self.bound
         scarce = [
             (
-                worth,
+                saved,
                 f"cards of {stock.board.id}{f' in {stock.domain}' if stock.domain else ''}: {stock.cards}",
             )
-            for stock, worth in zip(problem.stocks, bound.stock.tolist(), strict=True)
+            for stock, saved in zip(problem.stocks, bound.stock.tolist(), strict=True)
         ]
         scarce += [
-            (worth, f"queue {name}: {problem.queues[name]:g} cards")
-            for name, worth in zip(self.tableau.queue_names, bound.prices.queue.tolist(), strict=True)
+            (saved, f"queue {name}: {problem.queues[name]:g} cards")
+            for name, saved in zip(self.tableau.queue_names, bound.prices.queue.tolist(), strict=True)
         ]
         dearest = sorted(scarce, key=lambda one: (-one[0], one[1]))
         return tuple(
-            f"{what}, one more would save {worth:.2f}" for worth, what in dearest if worth > ROUNDING
+            f"{what}, one more would save {saved:.2f}" for saved, what in dearest if saved > ROUNDING
         )
 
     @property
@@ -69,15 +75,18 @@ def pack(problem: Problem, effort: Effort | None = None) -> Packing:
     relaxation = relax(tableau, effort)
     bound = relaxation.bound.value
     least = _whole(problem, bound)
-    target = least if least > bound else bound * (1.0 + effort.enough)
+    target = (
+        least
+        if least > bound
+        else bound * (1.0 + (effort.enough_limited if is_limited(tableau) else effort.enough))
+    )
     packed = pack_whole(tableau, relaxation, target, effort)
     return Packing(tableau, packed, relaxation.bound, least)
 
 
 def _whole(problem: Problem, bound: float) -> float:
     """Return the bound rounded up to whole cards, where all cost the same and nothing else costs."""
-    prices = {stock.price for stock in problem.stocks}
-    if len(prices) > 1 or problem.recut or problem.restart:
+    if not is_whole(problem):
         return bound
-    (price,) = prices
+    price = problem.stocks[0].price
     return price * ceil(bound / price - ROUNDING)

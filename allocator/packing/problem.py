@@ -157,3 +157,8 @@ def charge(stock: Stock, piece: Piece) -> float:
     if piece.shape.is_whole:
         return float(piece.shape.cards)
     return slice_of(stock.board, piece.shape).gpu_share
+
+
+def is_whole(problem: Problem) -> bool:
+    """Return whether costs are whole cards: all cards cost the same, and nothing else costs."""
+    return len({stock.price for stock in problem.stocks}) == 1 and not (problem.recut or problem.restart)

@@ -13,7 +13,7 @@ from allocator.packing.dealing import present
 from allocator.packing.effort import Effort
 from allocator.packing.master import Master, Relaxed
 from allocator.packing.pricing import LEVELS, cheapest
-from allocator.packing.problem import SHARE_UNITS
+from allocator.packing.problem import SHARE_UNITS, is_whole
 from allocator.packing.tableau import Tableau
 
 ROUNDING = 1e-7
@@ -51,6 +51,7 @@ def relax(tableau: Tableau, effort: Effort) -> Relaxation:
     master.add_columns(columns)
     solved = master.solve()
     bound: Bound | None = None
+    close = effort.close_enough if is_whole(tableau.problem) else effort.close_enough_part * solved.objective
     for _ in range(effort.rounds):
         shares = _shares(tableau, solved)
         found = _better(tableau, _guessed(tableau, solved), solved)
@@ -58,7 +59,7 @@ def relax(tableau: Tableau, effort: Effort) -> Relaxation:
             at, met = bound_at(tableau, cuts, solved, effort)
             bound = at if bound is None or at.value > bound.value else bound
             found = _better(tableau, met, solved)
-            if not len(found) or bound.value >= solved.objective - effort.close_enough:
+            if not len(found) or bound.value >= solved.objective - close:
                 break
         if len(shares.cost):
             cuts = _with(cuts, shares)

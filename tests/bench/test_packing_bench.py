@@ -19,6 +19,8 @@ from fleet.workload import Router
 from tests.bench import fleets, rivals
 
 CHANGES = 100
+pytestmark = pytest.mark.timeout(3600)
+
 MILP_SEEDS = (0, 4, 7)
 """Where the plain program does best; it runs for 20 s each."""
 
@@ -88,12 +90,12 @@ def test_ten_thousand_cards_with_placement_and_order(benchmark):
 @pytest.mark.parametrize("is_tight", [False, True], ids=["ample queues", "tight queues"])
 def test_full_problem(benchmark, is_tight):
     figures = []
-    for seed in fleets.SEEDS:
+    for seed in fleets.SEEDS[:8]:
         problem = fleets.full(seed)
-        if is_tight:
-            problem = fleets.tightened(problem, pack(problem))
         before = place(pack(problem), fresh(problem))
         later = standing_on(fleets.shifted(problem, seed), before, recut=0.05, restart=0.002)
+        if is_tight:
+            later = fleets.tightened(later, pack(later))
         packing, seconds = timed(pack, later)
         figures.append((seconds, packing.gap, packing.binding))
     seconds, gaps = [s for s, *_ in figures], [gap for _, gap, _ in figures]
@@ -106,6 +108,7 @@ def test_full_problem(benchmark, is_tight):
         bound_by=sum(bool(binding) for *_, binding in figures),
     )
     assert all(gap <= 0.02 or binding for _, gap, binding in figures)
+    assert 2 >= np.median(seconds)
     benchmark.pedantic(pack, args=(later,), rounds=1)
 
 
@@ -118,7 +121,7 @@ def test_one_workload_at_a_time(benchmark, seed):
     later = fleets.shifted(problem, seed)
     for nth in rng.choice(len(asks), CHANGES, replace=False).tolist():
         asks[nth] = later.asks[nth]
-        adjustment, took = timed(adjust, problem.stocks, asks[nth], packing.bound.prices, cards)
+        adjustment, took = timed(adjust, problem.stocks, asks[nth], packing.worth, cards)
         seconds.append(took)
         cards = applied(cards, asks[nth], adjustment)
     used, full = sum(card.is_used for card in cards), pack(type(problem)(problem.stocks, tuple(asks))).cards
@@ -130,7 +133,7 @@ def test_one_workload_at_a_time(benchmark, seed):
     )
     assert 0.02 >= np.median(seconds)
     assert 1.01 * full >= used
-    benchmark(adjust, problem.stocks, asks[0], packing.bound.prices, cards)
+    benchmark(adjust, problem.stocks, asks[0], packing.worth, cards)
 
 
 def test_shift_of_demand_disturbs_little(benchmark):

@@ -123,7 +123,7 @@ def test_one_workloads_change_carries_it_leaves_the_others_and_keeps_cards_sound
     nth = data.draw(st.integers(0, len(now.asks) - 1))
     one = standing_on(replace(later), placed, recut=0.0, restart=0.0).asks[nth]
 
-    adjustment = adjust(now.stocks, one, packing.bound.prices, placed)
+    adjustment = adjust(now.stocks, one, packing.worth, placed)
     assert adjustment is not None
     changed = applied(placed, one, adjustment)
 
@@ -132,6 +132,6 @@ def test_one_workloads_change_carries_it_leaves_the_others_and_keeps_cards_sound
     assert all(is_sound(Card(card.uuid, 0, card.held)) for card in changed)
     others = {k: n for k, n in seats_by_workload(placed).items() if k[0] != one.key}
     assert others == {k: n for k, n in seats_by_workload(changed).items() if k[0] != one.key}
-    assert adjustment == adjust(now.stocks, one, packing.bound.prices, placed)
+    assert adjustment == adjust(now.stocks, one, packing.worth, placed)
     grown = sum(card.is_used for card in changed) - sum(card.is_used for card in placed)
     assert grown == adjustment.opened

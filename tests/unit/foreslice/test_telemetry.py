@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from actuator.outcome import Outcome, StepResult
 from allocator.decide import Decision
+from allocator.target import Target
 from fleet.change import Step, Verb
 from fleet.demand import Mix
 from foreslice.outlook import Outlook
@@ -29,11 +30,15 @@ NAMES = {
     "foreslice_gpu_tenants",
     "foreslice_gpus_if_packed",
     "foreslice_gpus_in_use",
+    "foreslice_gpus_least",
+    "foreslice_gpus_target",
     "foreslice_job_failures",
+    "foreslice_lead_seconds",
     "foreslice_need_replicas",
     "foreslice_settings_usable",
     "foreslice_short_replicas",
     "foreslice_steps",
+    "foreslice_target_gap_ratio",
     "foreslice_tick_seconds",
 }
 
@@ -55,6 +60,7 @@ def tick(name="chat", reactive=0.4, peaks=..., short=0.25, conditions=()):
         (decision,),
         (StepResult(key(name), step, Outcome.DONE, "because"),),
         conditions,
+        target=Target({}, {}, 3, 2, (), {}),
     )
 
 
@@ -95,6 +101,9 @@ def test_a_tick_is_exported_as_it_was():
     assert {"prior"} == set(values(telemetry, "foreslice_capacity_replicas", "source"))
     assert {None: 2.0} == values(telemetry, "foreslice_conditions")
     assert {None: 2.0} == values(telemetry, "foreslice_gpus_in_use")
+    assert {None: 3.0} == values(telemetry, "foreslice_gpus_target")
+    assert {None: 2.0} == values(telemetry, "foreslice_gpus_least")
+    assert {None: 0.5} == values(telemetry, "foreslice_target_gap_ratio")
     assert {"0.9": 0.7, "0.925": 0.7, "0.95": 0.7, "0.97": 0.7, "0.99": 0.7} == values(
         telemetry, "foreslice_forecast_peak_replicas", "q"
     )
@@ -128,9 +137,9 @@ def test_what_is_unknown_is_not_there():
 
 
 def test_without_a_cluster_no_cards_are_counted():
-    found = families(seen(tick(), replace(tick(), fleet=None, decisions=(), results=())))
+    found = families(seen(tick(), replace(tick(), fleet=None, decisions=(), results=(), target=None)))
 
-    of_cards = {name for name in NAMES if "_gpu" in name or "blast" in name}
+    of_cards = {name for name in NAMES if any(part in name for part in ("_gpu", "_target", "blast"))}
     assert NAMES - of_cards == set(found)
     assert [] == found["foreslice_short_replicas"].samples
 
