@@ -29,6 +29,7 @@ from foreslice.commands.options import (
     EXIT_UNAVAILABLE,
     EXIT_UNREAD,
 )
+from foreslice.commands.plan import plan, snapshot
 from foreslice.commands.sharing import sharing
 from foreslice.commands.what_if import what_if
 
@@ -42,6 +43,8 @@ app.command("what-if")(what_if)
 app.command()(inventory)
 app.command()(discover)
 app.command()(sharing)
+app.command()(plan)
+app.command()(snapshot)
 app.add_typer(config, name="config")
 app.add_typer(metrics, name="metrics")
 app.add_typer(bench, name="bench")
