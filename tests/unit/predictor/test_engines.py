@@ -53,7 +53,11 @@ NAMES = {
         ],
     },
     "inference-gateway": {
-        Signal.ARRIVALS: ["inference_objective_request_total", "inference_model_request_total"],
+        Signal.ARRIVALS: [
+            "inference_objective_request_total",
+            "llm_d_epp_request_total",
+            "inference_model_request_total",
+        ],
     },
     "dcgm": {Signal.GPU_USE: ["DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL"]},
     "hami": {
