@@ -15,6 +15,7 @@ from kubernetes.client import ApiClient, Configuration
 
 from actuator.kube.survey import survey
 from fleet.boards import H100_80GB
+from fleet.errors import ConflictError
 from foreslice.clock import WallClock
 from simulator.api import DEPLOYMENT, POD, Kind
 from simulator.pods import condition
@@ -29,6 +30,10 @@ pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 
 FORESLICE = Path(sys.executable).with_name("foreslice")
 AUTOSCALER = Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+SCALED_OBJECT = Kind("keda.sh/v1alpha1", "ScaledObject", "scaledobjects")
+DEFINITION = Kind(
+    "apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", is_namespaced=False
+)
 QWEN = "Qwen/Qwen2.5-7B-Instruct"
 MINUTES = 5
 SERIES = {
@@ -63,7 +68,31 @@ def _settle(lab):
     _apply(lab, "rerank", "argocd-controller", "whole")
     _apply(lab, "embed", "kubectl", None, {"gpu-fraction": "0.5"})
     _apply(lab, "web", "kubectl", None)
+    _scale_by_keda(lab, "embed")
     until(lambda: len(_ready(lab)) == 5)
+
+
+def _scale_by_keda(lab, name):
+    """Make ScaledObject known, whatever is in it, and let one scale a Deployment."""
+    group, _, version = SCALED_OBJECT.api_version.partition("/")
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    served = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"kind": SCALED_OBJECT.name, "plural": SCALED_OBJECT.plural}
+    lab.create(
+        DEFINITION,
+        f"{SCALED_OBJECT.plural}.{group}",
+        spec={"group": group, "scope": "Namespaced", "names": names, "versions": [served]},
+    )
+    spec = {"scaleTargetRef": {"name": name}, "minReplicaCount": 1, "maxReplicaCount": 3}
+    until(lambda: _is_created(lab, spec))
+
+
+def _is_created(lab, spec):
+    """Whether a kind that was just made known is served already."""
+    try:
+        return lab.create(SCALED_OBJECT, "by-queue", spec=spec)
+    except ConflictError:
+        return False
 
 
 def _apply(lab, name, manager, template, annotations=None, replicas=1):
@@ -175,6 +204,7 @@ def test_three_engines_are_found_with_their_series_cards_and_writers(street, fou
         embed["engine"],
     )
     assert {"namespace": street.name, "service": "embed"} == embed["match"]
+    assert ["ScaledObject by-queue sets 1 to 3 replicas"] == _written(embed)
     assert out.read_text() == told["settings"]
 
 
