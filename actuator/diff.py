@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from math import floor
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from actuator.manifest import digest_of, dns_label
 from actuator.objects.variants import variant_name
-from actuator.pace import NO_LIMITS, CardShares, FallLimits
 from fleet.change import ChangeSet, Step, Verb
 from fleet.cluster import Fleet, Standing, Variant
 from fleet.shape import Configuration, Shape
@@ -34,31 +32,24 @@ class Target(Protocol):
         ...
 
 
-def diff(
-    fleet: Fleet, targets: Iterable[Target], at_s: float, limits: FallLimits = NO_LIMITS
-) -> tuple[ChangeSet, ...]:
+def diff(fleet: Fleet, targets: Iterable[Target], at_s: float) -> tuple[ChangeSet, ...]:
     """Return a change set for every target that the fleet has, without steps where nothing is to be done.
 
     What is compared is what was asked for (`spec.replicas`), ready or not: an order is given once.
     Additions come first, in order of shape, a missing variant before its first replica. A removal takes no
-    more at once than PodDisruptionBudgets let go now and the fleet may give up; where that is none it takes
-    one, and is refused with the reason.
+    more at once than PodDisruptionBudgets let go now, and one where they let none go, so that it is refused
+    with the reason.
     """
-    cards = CardShares(fleet.boards())
-    most = limits.share * cards.total(standing.wanted for standing in fleet.standings)
     changes = []
     for target in targets:
         standing = fleet.standing(target.workload)
         if standing is not None:
-            may_go = {shape: max(1, floor(most / cards.of(shape))) for shape in standing.wanted}
-            steps = tuple(_steps(standing, target.goal, "; ".join(target.because), may_go))
+            steps = tuple(_steps(standing, target.goal, "; ".join(target.because)))
             changes.append(ChangeSet(target.workload, standing.wanted, target.goal, steps, at_s))
     return tuple(changes)
 
 
-def _steps(
-    standing: Standing, goal: Configuration, reason: str, may_go: Mapping[Shape, int]
-) -> Iterator[Step]:
+def _steps(standing: Standing, goal: Configuration, reason: str) -> Iterator[Step]:
     excess = {shape: count - goal.counts.get(shape, 0) for shape, count in standing.wanted.counts.items()}
     for shape, count in goal.counts.items():
         missing = count - standing.wanted.counts.get(shape, 0)
@@ -66,7 +57,7 @@ def _steps(
             yield from _up(standing, shape, missing, reason)
     for shape, surplus in excess.items():
         if surplus > 0:
-            yield from _down(standing, shape, min(surplus, may_go[shape]), reason)
+            yield from _down(standing, shape, surplus, reason)
 
 
 def _up(standing: Standing, shape: Shape, missing: int, reason: str) -> Iterator[Step]:

@@ -15,6 +15,9 @@ from fleet.cluster import Replica, Standing, Start
 _CLOCKS_S = 2.0
 """Creation times are whole seconds, by another clock than ours."""
 
+_CREATED_WITHIN_S = 60.0
+"""Pods that come later are others: of a drain, or of a step of somebody else."""
+
 
 def starts(records: Iterable[PlanRecord]) -> Iterator[Start]:
     """Yield the additions of kept plans that have become ready, in the order of the plans."""
@@ -22,7 +25,7 @@ def starts(records: Iterable[PlanRecord]) -> Iterator[Start]:
         for kept in record.steps:
             seen = kept.readiness
             if seen is not None:
-                yield Start(record.change.decided_at_s, kept.at_s, seen.scheduled_at_s, seen.ready_at_s)
+                yield Start(kept.at_s, seen.scheduled_at_s, seen.ready_at_s)
 
 
 def news(record: PlanRecord, standing: Standing) -> Iterator[tuple[int, Readiness]]:
@@ -40,7 +43,7 @@ def _readiness(record: PlanRecord, index: int, standing: Standing) -> Readiness 
     added = [
         replica
         for replica in _replicas(standing, step)
-        if record.change.decided_at_s - _CLOCKS_S <= replica.created_at_s <= written_at_s + _CLOCKS_S
+        if written_at_s - _CLOCKS_S <= replica.created_at_s <= written_at_s + _CREATED_WITHIN_S
     ]
     ready = [replica.ready_at_s for replica in added if replica.ready_at_s is not None]
     scheduled = [replica.scheduled_at_s for replica in added if replica.scheduled_at_s is not None]

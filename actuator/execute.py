@@ -90,14 +90,13 @@ class Executor:
             fleet = self._cluster.view(tuple(terms))
         except ForesliceError as error:
             return _all_held(changes, str(error))
-        tasks = list(_tasks(changes, fleet, terms))
+        pace = Pace(fleet, changes, terms, at_s, self._limits)
+        tasks = list(_tasks(changes, fleet, terms, pace))
         stepper = Stepper(self._cluster, at_s)
         results = [result for task in tasks for result in self._add(task, stepper)]
         for task in tasks:
             self._settle(task, at_s)
             self._note_news(task)
-        unforeseen = [target for target, held in terms.items() if not held.is_fall_foreseen]
-        pace = Pace(fleet, changes, unforeseen, at_s, self._limits)
         results += self._move(tasks, fleet, stepper, halt, pace)
         taken = {task.change.target for task in tasks}
         left_out = [change for change in changes if change.target not in taken]
@@ -191,11 +190,13 @@ def is_moving(standing: Standing) -> bool:
     )
 
 
-def _tasks(changes: Sequence[ChangeSet], fleet: Fleet, terms: Mapping[WorkloadKey, Terms]) -> Iterator[_Task]:
+def _tasks(
+    changes: Sequence[ChangeSet], fleet: Fleet, terms: Mapping[WorkloadKey, Terms], pace: Pace
+) -> Iterator[_Task]:
     for change in changes:
         standing = fleet.standing(change.target)
         if standing is not None and change.target in terms:
-            yield _Task(change, standing, terms[change.target])
+            yield _Task(pace.cut(change, standing), standing, terms[change.target])
 
 
 def _all_held(changes: Sequence[ChangeSet], reason: str) -> tuple[StepResult, ...]:

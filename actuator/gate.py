@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 
 from capacity.routing import carried
 from fleet.change import Step, Verb
@@ -31,6 +32,7 @@ class Terms:
         capacities: Work that a replica carries, lower bound, by shape; a shape that is missing counts 0.
         need_keep: Work that must stay carried.
         distrust: Why the need must not support a removal; empty = it may.
+        hour_peak: The highest work of the last hour; infinite where that is not known.
         is_fall_foreseen: Whether the forecast of an hour ago thought possible that demand is as low as now.
     """
 
@@ -40,6 +42,7 @@ class Terms:
     capacities: Mapping[Shape, float]
     need_keep: float
     distrust: tuple[str, ...] = ()
+    hour_peak: float = inf
     is_fall_foreseen: bool = True
 
 

@@ -34,3 +34,8 @@ class StepResult:
     step: Step
     outcome: Outcome
     reason: str
+
+    @property
+    def is_write(self) -> bool:
+        """Whether something was, or may have been, written."""
+        return self.outcome in {Outcome.DONE, Outcome.UNCONFIRMED}

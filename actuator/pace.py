@@ -3,17 +3,22 @@
 A broken gateway, a renamed metric or a lost region looks like a fall of everything. Falls that the
 forecast of an hour ago did not think possible hold up every removal once they are many or large; those
 that it foresaw are only limited in pace.
+
+A fall is what would no longer carry the peak of the last hour, weighed by the cards that it stands on.
+Capacity that was idle then already, or that other shapes replace, is none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fleet.boards import Board
-from fleet.change import ChangeSet, Step
+from actuator.gate import Terms
+from capacity.routing import carried
+from fleet.cards import CardShares
+from fleet.change import ChangeSet, Step, Verb
 from fleet.cluster import Fleet, Standing
-from fleet.shape import Configuration, Shape, slice_of
+from fleet.shape import Configuration
 from fleet.workload import WorkloadKey
 
 
@@ -45,105 +50,100 @@ class Pace:
     Args:
         fleet: The workloads that are looked after, and what was lately taken from them.
         changes: What is wanted now.
-        unforeseen: Workloads whose fall the forecast of an hour ago did not think possible.
+        terms: What holds for each of them; one without terms does not count.
         at_s: Time of the run, seconds since the epoch.
         limits: What may go.
+
+    Attributes:
+        breaker: Why nothing may shrink now, empty = it may.
     """
 
     def __init__(
         self,
         fleet: Fleet,
-        changes: Collection[ChangeSet],
-        unforeseen: Collection[WorkloadKey],
+        changes: Iterable[ChangeSet],
+        terms: Mapping[WorkloadKey, Terms],
         at_s: float,
-        limits: FallLimits = NO_LIMITS,
+        limits: FallLimits,
     ) -> None:
         self._cards = CardShares(fleet.boards())
+        self._terms = terms
         self._limits = limits
-        standings = {standing.key: standing for standing in fleet.standings}
+        standings = {standing.key: standing for standing in fleet.standings if standing.key in terms}
         self._total = self._cards.total(standing.wanted for standing in standings.values())
-        since_s = at_s - limits.within_s
-        gone = {key: self._gone(standing, since_s) for key, standing in standings.items()}
+        gone = {key: self._gone(standing, at_s - limits.within_s) for key, standing in standings.items()}
         self._given_up = sum(gone.values())
-        self._falls = self._falls_of(changes)
-        self.breaker = self._breaker(gone, unforeseen, len(standings))
+        falls = {c.target: self._fall(c.target, c.start, c.goal) for c in changes if c.target in standings}
+        lost = {key: gone[key] + falls.get(key, 0.0) for key in standings if not terms[key].is_fall_foreseen}
+        self.breaker = self._breaker(lost, len(standings))
+
+    def cut(self, change: ChangeSet, standing: Standing) -> ChangeSet:
+        """Return a change whose removals take no more at once than may go, and one replica at least."""
+        steps = tuple(
+            self._cut(standing, step) if step.verb is Verb.SCALE_DOWN else step for step in change.steps
+        )
+        return replace(change, steps=steps)
 
     def refusal(self, standing: Standing, step: Step) -> str | None:
-        """Return why replicas may not go now, one line; `None` = they may; those that others replace may."""
-        cards = self._given_up_by(standing, step)
+        """Return why replicas may not go now, one line; `None` = they may."""
+        cards = self._falls_by(standing, step)
         if not cards:
             return None
         if self.breaker:
             return self.breaker
-        most, cards = self._limits.share * self._total, cards + self._given_up
-        if self._given_up and cards > most:
-            return f"{cards:.2f} cards would be given up in {self._minutes} min, {most:.2f} may be"
+        if self._given_up and self._given_up + cards > self._most:
+            cards += self._given_up
+            return f"{cards:.2f} cards would be given up in {self._minutes} min, {self._most:.2f} may be"
         return None
 
     def take(self, standing: Standing, step: Step) -> None:
         """Count a removal that goes ahead."""
-        self._given_up += self._given_up_by(standing, step)
+        self._given_up += self._falls_by(standing, step)
+
+    @property
+    def _most(self) -> float:
+        return self._limits.share * self._total
 
     @property
     def _minutes(self) -> str:
         return f"{self._limits.within_s / 60:g}"
 
-    def _breaker(
-        self,
-        gone: Mapping[WorkloadKey, float],
-        unforeseen: Collection[WorkloadKey],
-        workloads: int,
-    ) -> str:
+    def _cut(self, standing: Standing, step: Step) -> Step:
+        wanted = _wanted(standing, step)
+        while step.replicas < wanted - 1 and self._falls_by(standing, step) > self._most:
+            step = replace(step, replicas=step.replicas + 1)
+        return step
+
+    def _breaker(self, lost: Mapping[WorkloadKey, float], workloads: int) -> str:
         """Return what is wrong with the falls that nobody foresaw, empty = nothing."""
-        lost = {key: gone.get(key, 0.0) + self._falls.get(key, 0.0) for key in unforeseen}
-        fallen = [key for key, cards in lost.items() if cards]
+        fallen: Collection[float] = [cards for cards in lost.values() if cards]
         limits = self._limits
         are_many = len(fallen) >= limits.workloads and len(fallen) > limits.workload_share * workloads
-        is_much = bool(fallen) and sum(lost.values()) >= limits.share * self._total
+        is_much = bool(fallen) and sum(fallen) >= self._most
         if not (are_many or is_much):
             return ""
-        cards = f"{sum(lost.values()):.2f} of {self._total:.2f} cards"
         return (
-            f"fleet breaker: {len(fallen)} of {workloads} workloads would give up {cards} within "
-            f"{self._minutes} min, which an hour ago was not thought possible"
+            f"fleet breaker: {len(fallen)} of {workloads} workloads would give up {sum(fallen):.2f} of "
+            f"{self._total:.2f} cards within {self._minutes} min, which an hour ago was not thought possible"
         )
 
-    def _falls_of(self, changes: Collection[ChangeSet]) -> dict[WorkloadKey, float]:
-        cards = {change.target: self._net(change.start, change.goal) for change in changes}
-        return {target: fall for target, fall in cards.items() if fall > 0}
-
-    def _net(self, before: Configuration, after: Configuration) -> float:
-        return self._cards.total([before]) - self._cards.total([after])
-
     def _gone(self, standing: Standing, since_s: float) -> float:
+        """Return the cards that were given up since a time."""
         lately = (fall for fall in standing.falls if fall.at_s > since_s)
-        return sum(max(0.0, self._net(fall.lost, fall.gained)) for fall in lately)
+        return sum(self._fall(standing.key, fall.start, fall.left) for fall in lately)
 
-    def _given_up_by(self, standing: Standing, step: Step) -> float:
-        """Return the cards that a removal takes and nothing replaces."""
-        wanted = next((v.wanted for v in standing.variants if v.name == step.variant), step.replicas)
-        cards = self._cards.of(step.shape) * max(0, wanted - step.replicas)
-        return min(cards, self._falls.get(standing.key, 0.0))
+    def _falls_by(self, standing: Standing, step: Step) -> float:
+        """Return the cards that a removal gives up."""
+        fewer = step.replicas - _wanted(standing, step)
+        return self._fall(standing.key, standing.wanted, standing.wanted.plus(step.shape, min(0, fewer)))
+
+    def _fall(self, key: WorkloadKey, start: Configuration, end: Configuration) -> float:
+        """Return the cards of `start` that carried what the last hour asked, and `end` would not carry."""
+        terms = self._terms[key]
+        before, after = (carried(held, terms.capacities, terms.router) for held in (start, end))
+        lost = min(before, terms.hour_peak) - after
+        return lost / before * self._cards.total([start]) if lost > 0.0 else 0.0
 
 
-class CardShares:
-    """What replicas take of cards.
-
-    Args:
-        boards: Kinds of cards; a shape of any other counts as a whole card.
-    """
-
-    def __init__(self, boards: Iterable[Board]) -> None:
-        self._boards = {board.id: board for board in boards}
-        self._shares: dict[Shape, float] = {}
-
-    def of(self, shape: Shape) -> float:
-        """Return the share of a card that one replica takes."""
-        if shape not in self._shares:
-            board = self._boards.get(shape.board)
-            self._shares[shape] = slice_of(board, shape).gpu_share if board is not None else 1.0
-        return self._shares[shape]
-
-    def total(self, configurations: Iterable[Configuration]) -> float:
-        """Return the cards that configurations take together."""
-        return sum(self.of(shape) * n for held in configurations for shape, n in held.counts.items())
+def _wanted(standing: Standing, step: Step) -> int:
+    return next((v.wanted for v in standing.variants if v.name == step.variant), step.replicas)

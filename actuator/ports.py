@@ -81,7 +81,7 @@ class Cluster(Protocol):
         ...
 
     def record(self, change: ChangeSet) -> PlanRecord:
-        """Write the plan if it is new and return what the cluster holds; of a target 20 plans are kept."""
+        """Write a new plan and return what the cluster holds; of a target 20 and the first are kept."""
         ...
 
     def plans(self, workload: WorkloadKey) -> tuple[PlanRecord, ...]:

@@ -96,37 +96,34 @@ class Start:
     """An addition that has become ready, all times in seconds since the epoch.
 
     Attributes:
-        decided_at_s: When it was decided.
-        written_at_s: When it was written and read back.
+        written_at_s: When it was decided and written; a plan that waited was decided before, and not needed.
         scheduled_at_s: When the last of its replicas was given a node.
         ready_at_s: When the last of them was ready.
     """
 
-    decided_at_s: float
     written_at_s: float
     scheduled_at_s: float
     ready_at_s: float
 
     @property
     def lead_s(self) -> float:
-        """Seconds from decided to ready; waiting for room is the fleet's and not the change's."""
-        waited_s = max(0.0, self.scheduled_at_s - self.written_at_s)
-        return max(0.0, self.ready_at_s - self.decided_at_s - waited_s)
+        """Seconds from written to ready; waiting for room is the fleet's and not the change's."""
+        return max(0.0, self.ready_at_s - max(self.written_at_s, self.scheduled_at_s))
 
 
 @dataclass(frozen=True, slots=True)
 class Fall:
-    """Replicas that a plan took away.
+    """What a plan that took replicas away has made of a workload.
 
     Attributes:
         at_s: When the last of them were taken, seconds since the epoch.
-        lost: Those that were taken.
-        gained: Those that the same plan added.
+        start: What was asked for before.
+        left: What was asked for after.
     """
 
     at_s: float
-    lost: Configuration
-    gained: Configuration
+    start: Configuration
+    left: Configuration
 
 
 @dataclass(frozen=True)
@@ -140,6 +137,7 @@ class Standing:
             from the plans kept in the cluster, so that a restart forgets nothing.
         reshaped_at_s: When a plan last took it to other shapes, `None` if never.
         moving_to: Goal of a plan that is not finished, `None` if there is none.
+        before: What was asked for before foreslice first changed it, `None` if it never did.
         falls: What kept plans took away.
         starts: Additions of kept plans that have become ready.
         has_news: Whether what a kept plan added is ready, and the plan does not say so yet.
@@ -152,6 +150,7 @@ class Standing:
     changed_at_s: float | None = None
     reshaped_at_s: float | None = None
     moving_to: Configuration | None = None
+    before: Configuration | None = None
     falls: tuple[Fall, ...] = ()
     starts: tuple[Start, ...] = ()
     has_news: bool = False
@@ -161,6 +160,18 @@ class Standing:
     def variant(self, shape: Shape) -> Variant | None:
         """Return the Deployment whose replicas have this shape."""
         return next((v for v in self.variants if v.shape == shape), None)
+
+    @property
+    def own(self) -> Variant:
+        """The user's own Deployment."""
+        return self.variants[0]
+
+    @property
+    def safe(self) -> Configuration | None:
+        """What it returns to if foreslice is gone: its own replicas of before, `None` if never changed."""
+        if self.before is None:
+            return None
+        return Configuration({self.own.shape: self.before.replicas})
 
     @cached_property
     def wanted(self) -> Configuration:

@@ -14,7 +14,7 @@ import typer
 
 from fleet.errors import InputError, UnavailableError
 from foreslice import output as standard_output
-from foreslice.commands import loop
+from foreslice.commands import leave, loop
 from foreslice.commands.bench import bench
 from foreslice.commands.capacity import capacity
 from foreslice.commands.config import config
@@ -40,6 +40,10 @@ app.command()(loop.run)
 app.command()(loop.demo)
 app.command()(capacity)
 app.command("what-if")(what_if)
+app.command()(leave.pause)
+app.command()(leave.resume)
+app.command()(leave.restore)
+app.command()(leave.watchdog)
 app.command()(inventory)
 app.command()(discover)
 app.command()(sharing)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, inf
 
 import numpy as np
 
@@ -73,6 +73,12 @@ class Outlook:
     def is_blind(self) -> bool:
         """Whether no history has been read yet: work and capacity are not known, only what is offered."""
         return self.end_s == BEFORE_ANY_S
+
+    @property
+    def hour_peak(self) -> float:
+        """The largest work of the last hour; infinite where none of it is known."""
+        hour = self.recent_work[-HOUR_BUCKETS:]
+        return float(np.nanmax(hour)) if np.isfinite(hour).any() else inf
 
     def quiet_peak(self, at_s: float, quiet_s: float) -> float | None:
         """Return the largest work over the quiet time before `at_s`, `None` unless all of it is known.

@@ -7,7 +7,7 @@ in memory is needed to go on: a new process reads it from the cluster and the me
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from actuator.diff import diff
@@ -20,6 +20,7 @@ from allocator.decide import Decision, Question, additions, cards_if_packed, pla
 from allocator.lead import lead_times_s
 from allocator.need import Evidence, Need, Timing, need_of, reactive_rate_per_s
 from allocator.target import Target, target
+from fleet.cards import CardShares
 from fleet.cluster import Fleet
 from fleet.demand import NowReading
 from fleet.errors import UnavailableError
@@ -110,6 +111,7 @@ class Loop:
         )
         self._outlooks = observatory.blind()
         self.forecast_trouble = "no forecast has been made yet"
+        self._unknown_since_s: dict[WorkloadKey, float] = {}
         self._planned: Mapping[WorkloadKey, Decision] = {}
         self._planned_at_s = float("-inf")
         self._metrics_read_at_s: float | None = None
@@ -151,8 +153,9 @@ class Loop:
             is_leader=self._cluster.is_leader(),
         )
         stops = replace(stops, moves=(*stops.moves, *self._rules.frozen(seen.at_s)))
-        decisions = tuple(self._with_plans(additions(question), seen.at_s, stops))
-        changes = diff(question.fleet, decisions, seen.at_s, self._rules.limits)
+        due = tuple(self._made_safe(additions(question), question.fleet, seen.at_s))
+        decisions = tuple(self._with_plans(due, seen.at_s, stops))
+        changes = diff(question.fleet, decisions, seen.at_s)
         results = self._executor.run(changes, self._terms(seen), seen.at_s, stops)
         conditions = (*seen.conditions, *stops.everything, *stops.moves)
         return replace(seen, decisions=decisions, results=results, conditions=conditions, target=self._target)
@@ -215,6 +218,7 @@ class Loop:
                 capacities=seen.outlooks[workload.key].offers.works,
                 need_keep=seen.needs[workload.key].keep,
                 distrust=seen.needs[workload.key].distrust,
+                hour_peak=seen.outlooks[workload.key].hour_peak,
                 is_fall_foreseen=seen.outlooks[workload.key].is_fall_foreseen,
             )
             for workload in self._workloads
@@ -278,6 +282,24 @@ class Loop:
             forecast_age_s=age_s,
         )
         return need_of(workload.key, workload.scheduler, workload.tier, evidence, timing)
+
+    def _made_safe(self, decisions: Iterable[Decision], fleet: Fleet, at_s: float) -> Iterator[Decision]:
+        """Yield decisions, those about long unknown demand raised to what stood before foreslice came."""
+        cards = CardShares(fleet.boards())
+        for decision in decisions:
+            if decision.need.reactive is not None:
+                self._unknown_since_s.pop(decision.workload, None)
+                yield decision
+                continue
+            unknown_s = at_s - self._unknown_since_s.setdefault(decision.workload, at_s)
+            standing = fleet.standing(decision.workload)
+            safe = standing.safe if standing is not None else None
+            if safe is None or unknown_s < FORECAST_ADDS_FOR_S:
+                yield decision
+                continue
+            goal = cards.raised(decision.goal, safe)
+            because = (f"demand has been unknown for {unknown_s / 60:.0f} min, {safe} stood before",)
+            yield decision if goal == decision.goal else replace(decision, goal=goal, because=because)
 
     def _with_plans(self, due: Sequence[Decision], at_s: float, stops: Halt) -> Iterator[Decision]:
         """Yield what is due, then what the newest plan moves where nothing is due and its start still stands.

@@ -89,7 +89,7 @@ class EmbeddedCluster:
         self._store.replace({**held, "metadata": metadata, "spec": {**held["spec"], "replicas": replicas}})
 
     def record(self, change: ChangeSet) -> PlanRecord:
-        """Write the plan if it is new and return what the cluster holds; of a target 20 plans are kept."""
+        """Write a new plan and return what the cluster holds; of a target 20 and the first are kept."""
         namespace = change.target.namespace
         held = self._store.get(FRACTION_PLAN, namespace, change.name)
         if held is None:

@@ -165,7 +165,7 @@ class KubeCluster:
                 return
 
     def record(self, change: ChangeSet) -> PlanRecord:
-        """Write the plan if it is new and return what the cluster holds; of a target 20 plans are kept."""
+        """Write a new plan and return what the cluster holds; of a target 20 and the first are kept."""
         scope = Scope(PLANS, change.target.namespace)
         try:
             held = self._create(scope, plan_of(change))

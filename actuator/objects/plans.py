@@ -92,7 +92,7 @@ def is_open(record: PlanRecord) -> bool:
 
 
 def fall_of(record: PlanRecord) -> Fall | None:
-    """Return what the finished steps of a plan took away and added, `None` if they took nothing."""
+    """Return what a plan made of a workload, `None` if it took nothing away."""
     done = [
         (step, kept.at_s)
         for step, kept in zip(record.change.steps, record.steps, strict=True)
@@ -101,10 +101,9 @@ def fall_of(record: PlanRecord) -> Fall | None:
     taken = [at_s for step, at_s in done if step.verb is Verb.SCALE_DOWN]
     if not taken:
         return None
-    had = record.change.start.counts
-    grown = {step.shape: step.replicas - had.get(step.shape, 0) for step, _ in done}
-    lost = Configuration({shape: -more for shape, more in grown.items()})
-    return Fall(max(taken), lost, Configuration(grown))
+    start = record.change.start
+    left = Configuration({**start.counts, **{step.shape: step.replicas for step, _ in done}})
+    return Fall(max(taken), start, left)
 
 
 def newest_first(records: Iterable[PlanRecord]) -> tuple[PlanRecord, ...]:
@@ -117,9 +116,15 @@ def touched_at_s(record: PlanRecord) -> float:
     return max([record.change.decided_at_s, *(step.at_s for step in record.steps)])
 
 
+def first(records: Iterable[PlanRecord]) -> PlanRecord:
+    """Return the plan of a target that was decided first: it starts from what stood before foreslice came."""
+    return min(records, key=lambda record: (record.change.decided_at_s, record.change.name))
+
+
 def to_delete(records: Sequence[PlanRecord], keep: int = KEPT_PER_TARGET) -> tuple[str, ...]:
-    """Return the names of the plans of one target that go, so that the newest `keep` stay."""
-    return tuple(record.change.name for record in newest_first(records)[keep:])
+    """Return the names of the plans of one target that go, so that the newest `keep` and the first stay."""
+    old = newest_first(records)[keep:]
+    return tuple(record.change.name for record in old if record is not first(records))
 
 
 def _step(step: Step) -> Json:

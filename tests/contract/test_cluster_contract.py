@@ -327,7 +327,7 @@ class TestPlans:
         expected = StepRecord(StepState.DONE, START_S + 20, "added", Readiness(START_S + 21, START_S + 95))
         assert expected == noted.steps[1]
         assert (noted,) == cluster.plans(WEB)
-        assert (Start(START_S, START_S + 20, START_S + 21, START_S + 95),) == standing(cluster).starts
+        assert (Start(START_S + 20, START_S + 21, START_S + 95),) == standing(cluster).starts
 
     def test_readiness_is_noted_on_the_version_that_was_read(self, cluster):
         plan = cluster.claim_step(cluster.record(change()), 1, START_S + 10)
@@ -343,18 +343,26 @@ class TestPlans:
             cluster.claim_step(plan, 0, START_S + 11)
 
     def test_a_step_of_a_plan_that_is_gone_is_a_conflict(self, cluster):
-        oldest = cluster.record(change(goal=1))
+        cluster.record(change(goal=1))
+        second = cluster.record(change(goal=2, decided_at_s=START_S + 1))
         for nth in range(20):
-            cluster.record(change(goal=2 + nth, decided_at_s=START_S + 1 + nth))
+            cluster.record(change(goal=3 + nth, decided_at_s=START_S + 2 + nth))
         with pytest.raises(ConflictError, match="does not exist"):
-            cluster.claim_step(oldest, 0, START_S + 60)
+            cluster.claim_step(second, 0, START_S + 60)
 
-    def test_the_newest_twenty_of_a_workload_are_kept(self, cluster):
+    def test_a_standing_says_what_was_asked_for_before_the_first(self, cluster):
+        assert standing(cluster).before is None
+        cluster.record(change())
+        later = replace(change(), start=Configuration({WHOLE: 9}), decided_at_s=START_S + 60)
+        cluster.record(later)
+        assert Configuration({WHOLE: 1}) == standing(cluster).before
+
+    def test_the_newest_twenty_of_a_workload_are_kept_and_the_first(self, cluster):
         goals = range(1, 26)
         for goal in goals:
             cluster.record(change(goal=goal, decided_at_s=START_S + goal))
         kept = [plan.change.goal.counts[HALF] for plan in cluster.plans(WEB)]
-        assert list(range(25, 5, -1)) == kept
+        assert [*range(25, 5, -1), 1] == kept
 
     def test_plans_of_another_workload_are_apart(self, cluster):
         other = WorkloadKey("shop", "chat")

@@ -12,7 +12,7 @@ from fleet.shape import Configuration
 from tests.fakes.cluster import key, mig
 
 LARGE, SMALL = mig("3g.40gb"), mig("1g.10gb")
-DECIDED_S, WRITTEN_S = 1000.0, 1004.0
+DECIDED_S, WRITTEN_S = 400.0, 1000.0
 UP = Step(Verb.SCALE_UP, "llama", LARGE, 4, "1", "r")
 
 
@@ -51,7 +51,7 @@ NO_NEWS = {
     "one still loads": (record(), seen(replica(1002.0, 1003.0, 1090.0), replica(1003.0, 1010.0))),
     "one waits for room": (record(), seen(replica(1002.0, 1003.0, 1090.0), replica(1003.0))),
     "all have gone": (record(), seen()),
-    "others came much later": (record(), seen(replica(1007.0, 1008.0, 1090.0))),
+    "others came much later": (record(), seen(replica(1061.0, 1062.0, 1090.0))),
     "others came before": (record(), seen(replica(997.0, 998.0, 1090.0))),
     "the copy is another": (record(), seen(replica(1002.0, 1003.0, 1090.0), name="llama-1g")),
     "it was not written": (record(StepState.FAILED), seen(replica(1002.0, 1003.0, 1090.0))),
@@ -67,19 +67,19 @@ def test_there_is_nothing_to_note(case):
 
 
 def test_creation_times_are_whole_seconds_of_another_clock():
-    found = [*news(record(), seen(replica(DECIDED_S - 1, 1003.0, 1090.0)))]
+    found = [*news(record(), seen(replica(WRITTEN_S - 2, 1003.0, 1090.0)))]
     assert [(0, Readiness(1003.0, 1090.0))] == found
 
 
 def test_a_start_is_a_step_with_its_readiness():
     plans = [record(readiness=Readiness(1005.0, 1090.0)), record()]
-    assert [Start(DECIDED_S, WRITTEN_S, 1005.0, 1090.0)] == [*starts(plans)]
+    assert [Start(WRITTEN_S, 1005.0, 1090.0)] == [*starts(plans)]
 
 
 @pytest.mark.parametrize(
     ("scheduled", "ready", "lead"),
-    [(1004.0, 1090.0, 90.0), (1003.0, 1090.0, 90.0), (1304.0, 1390.0, 90.0), (1010.0, 1090.0, 84.0)],
-    ids=["at once", "before it was read back", "after waiting for room", "a moment later"],
+    [(1000.0, 1090.0, 90.0), (998.0, 1090.0, 90.0), (1300.0, 1390.0, 90.0), (1000.0, 999.0, 0.0)],
+    ids=["at once", "by another clock", "after waiting for room", "ready before it was written"],
 )
 def test_waiting_for_room_is_no_lead_time(scheduled, ready, lead):
-    assert lead == Start(DECIDED_S, WRITTEN_S, scheduled, ready).lead_s
+    assert lead == Start(WRITTEN_S, scheduled, ready).lead_s

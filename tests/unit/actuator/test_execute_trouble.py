@@ -7,6 +7,7 @@ from actuator.execute import Executor
 from actuator.outcome import Outcome
 from fleet.change import StepState
 from fleet.errors import ConflictError, RefusedError, UnavailableError
+from fleet.shape import Configuration
 from tests.builders.execution import (
     LARGE,
     LLAMA,
@@ -298,9 +299,10 @@ def test_the_same_change_at_another_time_is_carried_out_again():
     assert 2 == len(states(process.cluster))
 
 
-def test_no_more_than_20_plans_of_a_workload_are_kept():
+def test_no_more_than_20_plans_of_a_workload_are_kept_and_the_first():
     process = Process(llama())
     for replicas in range(3, 30):
         process.tick(goal({LARGE: replicas}))
 
-    assert 20 == len(states(process.cluster))
+    assert 21 == len(states(process.cluster))
+    assert Configuration({LARGE: 2}) == process.cluster.plans(LLAMA)[-1].change.start

@@ -1,17 +1,21 @@
 """How fast the fleet may shrink: by a share at once, and not at all in a fall that nobody foresaw."""
 
+from dataclasses import replace
+
 import pytest
 
+from actuator.gate import Terms
 from actuator.objects.plans import fall_of
-from actuator.pace import CardShares, FallLimits, Pace
+from actuator.pace import FallLimits, Pace
 from actuator.ports import PlanRecord, StepRecord
 from fleet.boards import H100_80GB
 from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.cluster import Fall, Fleet, Gpu, Standing, Variant
 from fleet.shape import Configuration
+from fleet.workload import Mode, Router
 from tests.fakes.cluster import key, mig
 
-WHOLE, HALF, SEVENTH = mig("whole"), mig("3g.40gb"), mig("1g.10gb")
+WHOLE, HALF = mig("whole"), mig("3g.40gb")
 NOW_S = 10_000.0
 CARD = Gpu("GPU-0", "node", H100_80GB)
 
@@ -20,17 +24,30 @@ def standing(name, whole, *falls):
     return Standing(key(name), (Variant(name, WHOLE, whole, "1", is_base=True),), falls=falls)
 
 
-def gave_up(minutes_ago, lost):
-    return Fall(NOW_S - 60 * minutes_ago, Configuration({WHOLE: lost}), Configuration())
+def gave_up(minutes_ago, start, left):
+    return Fall(NOW_S - 60 * minutes_ago, Configuration({WHOLE: start}), Configuration({WHOLE: left}))
 
 
-def shrinking(name, start, goal):
-    return ChangeSet(key(name), Configuration({WHOLE: start}), Configuration(goal), (), NOW_S)
+def change(name, start, goal, *steps):
+    return ChangeSet(key(name), Configuration({WHOLE: start}), Configuration(goal), steps, NOW_S)
 
 
-def pace(standings, changes=(), unforeseen=()):
+def pace(standings, changes=(), unforeseen=(), hour_peak=100.0):
+    """A whole card carries 1, half a card 0.5, by the sum of them; the last hour asked for `hour_peak`."""
     fleet = Fleet("1", (CARD,), (), (), tuple(standings))
-    return Pace(fleet, changes, [key(name) for name in unforeseen], NOW_S, FallLimits())
+    terms = {
+        one.key: Terms(
+            Mode.FULL,
+            Router.LEAST_LOADED,
+            0,
+            {WHOLE: 1.0, HALF: 0.5},
+            0.0,
+            hour_peak=hour_peak,
+            is_fall_foreseen=one.key.name not in unforeseen,
+        )
+        for one in standings
+    }
+    return Pace(fleet, changes, terms, NOW_S, FallLimits())
 
 
 def down(name, replicas, shape=WHOLE):
@@ -40,34 +57,64 @@ def down(name, replicas, shape=WHOLE):
 class TestOrdinaryFalls:
     """A fleet of 20 cards may give up 3 of them in ten minutes."""
 
-    def refusal(self, given_up, replicas, lost_minutes_ago=5, goal=None):
-        llama = standing("llama", 10, *([gave_up(lost_minutes_ago, given_up)] if given_up else []))
-        change = shrinking("llama", 10, {WHOLE: replicas} if goal is None else goal)
-        return pace([llama, standing("other", 10)], [change]).refusal(llama, down("llama", replicas))
+    def refusal(self, given_up, replicas, minutes_ago=5, hour_peak=100.0):
+        falls = [gave_up(minutes_ago, 10 + given_up, 10)] if given_up else []
+        llama = standing("llama", 10, *falls)
+        asked = pace([llama, standing("other", 10)], hour_peak=hour_peak)
+        return asked.refusal(llama, down("llama", replicas))
 
     @pytest.mark.parametrize(("given_up", "replicas"), [(0, 7), (1, 8), (2, 9)])
     def test_what_stays_below_the_limit_may_go(self, given_up, replicas):
         assert self.refusal(given_up, replicas) is None
 
-    def test_a_first_one_goes_whatever_it_takes(self):
+    def test_a_first_one_may_go_whatever_it_takes(self):
         assert self.refusal(0, 2) is None
 
     def test_what_goes_beyond_it_waits(self):
         assert "4.00 cards would be given up in 10 min, 3.00 may be" == self.refusal(2, 8)
 
     def test_what_was_given_up_longer_ago_is_forgotten(self):
-        assert self.refusal(3, 8, lost_minutes_ago=11) is None
+        assert self.refusal(3, 8, minutes_ago=11) is None
+
+    @pytest.mark.parametrize(("hour_peak", "waits"), [(2.0, False), (5.0, False), (11.5, True)])
+    def test_what_nobody_asked_for_in_the_last_hour_is_no_fall(self, hour_peak, waits):
+        """Of ten cards five stay; those that were asked for and are no longer carried are given up."""
+        refused = self.refusal(2, 5, hour_peak=hour_peak)
+        assert waits is (refused is not None)
 
     def test_replicas_that_others_replace_are_no_fall(self):
-        assert self.refusal(3, 5, goal={WHOLE: 5, HALF: 20}) is None
+        half = Variant("half", HALF, 10, "1", is_base=False)
+        llama = standing("llama", 5, gave_up(1, 10, 0))
+        llama = replace(llama, variants=(*llama.variants, half))
+        assert pace([llama, standing("other", 10)], hour_peak=5.0).refusal(llama, down("llama", 0)) is None
 
     def test_what_passes_counts_for_the_next(self):
         llama, qwen = standing("llama", 10), standing("qwen", 10)
-        changes = [shrinking(name, 10, {WHOLE: 8}) for name in ("llama", "qwen")]
-        asked = pace([llama, qwen], changes)
+        asked = pace([llama, qwen])
         assert asked.refusal(llama, down("llama", 8)) is None
         asked.take(llama, down("llama", 8))
         assert "4.00 cards" in asked.refusal(qwen, down("qwen", 8))
+
+    @pytest.mark.parametrize(
+        ("hour_peak", "replicas", "left"), [(100.0, 2, 7), (100.0, 8, 8), (6.0, 0, 3), (2.0, 2, 2)]
+    )
+    def test_a_removal_is_cut_to_what_may_go(self, hour_peak, replicas, left):
+        llama = standing("llama", 10)
+        asked = pace([llama, standing("other", 10)], hour_peak=hour_peak)
+        wanted = change("llama", 10, {WHOLE: replicas}, down("llama", replicas))
+        cut = asked.cut(wanted, llama)
+        assert [left] == [step.replicas for step in cut.steps]
+        assert wanted.goal == cut.goal
+
+    def test_one_replica_may_go_from_any_fleet(self):
+        llama = standing("llama", 2)
+        cut = pace([llama]).cut(change("llama", 2, {}, down("llama", 0)), llama)
+        assert [1] == [step.replicas for step in cut.steps]
+
+    def test_additions_are_not_cut(self):
+        llama = standing("llama", 2)
+        more = change("llama", 2, {WHOLE: 9}, Step(Verb.SCALE_UP, "llama", WHOLE, 9, "1", "peak"))
+        assert more == pace([llama]).cut(more, llama)
 
 
 class TestTheBreaker:
@@ -75,14 +122,14 @@ class TestTheBreaker:
 
     NAMES = tuple(f"w{number}" for number in range(10))
 
-    def asked(self, fall_to, falling, unforeseen, gone=0):
+    def asked(self, fall_to, falling, unforeseen, gone=0, hour_peak=100.0):
         """`falling` workloads fall to `fall_to` cards, the first `unforeseen` of them unexpectedly."""
         standings = [
-            standing(name, 4, *([gave_up(1, 1)] if number < gone else []))
+            standing(name, 4, *([gave_up(1, 5, 4)] if number < gone else []))
             for number, name in enumerate(self.NAMES)
         ]
-        changes = [shrinking(name, 4, {WHOLE: fall_to}) for name in self.NAMES[:falling]]
-        return pace(standings, changes, self.NAMES[:unforeseen])
+        changes = [change(name, 4, {WHOLE: fall_to}) for name in self.NAMES[:falling]]
+        return pace(standings, changes, self.NAMES[:unforeseen], hour_peak)
 
     @pytest.mark.parametrize(
         ("fall_to", "falling", "unforeseen", "gone"),
@@ -100,6 +147,10 @@ class TestTheBreaker:
     def test_it_stays_closed(self, fall_to, falling, unforeseen):
         assert "" == self.asked(fall_to, falling, unforeseen).breaker
 
+    def test_cards_that_the_last_hour_did_not_need_may_go_from_all_at_once(self):
+        assert "" == self.asked(1, 10, 10, hour_peak=1.0).breaker
+        assert "" != self.asked(1, 10, 10, hour_peak=1.5).breaker
+
     def test_it_says_what_would_go(self):
         expected = (
             "fleet breaker: 5 of 10 workloads would give up 5.00 of 40.00 cards within 10 min, "
@@ -109,37 +160,18 @@ class TestTheBreaker:
 
     def test_then_nothing_shrinks_foreseen_or_not(self):
         asked = self.asked(3, 10, 5)
-        refused = asked.refusal(standing("w9", 4), down("w9", 3))
-        assert refused == asked.breaker
-
-    def test_and_replicas_that_others_replace_may_still_move(self):
-        standings = [standing(name, 4) for name in self.NAMES]
-        moved = shrinking("w9", 4, {WHOLE: 2, HALF: 8})
-        changes = [shrinking(name, 4, {WHOLE: 3}) for name in self.NAMES[:5]]
-        asked = pace(standings, [*changes, moved], self.NAMES[:5])
-        assert asked.breaker
-        assert asked.refusal(standings[9], down("w9", 2)) is None
+        assert asked.breaker == asked.refusal(standing("w9", 4), down("w9", 3))
 
     def test_few_of_very_many_are_no_reason(self):
         standings = [standing(f"w{number}", 4) for number in range(40)]
-        changes = [shrinking(name, 4, {WHOLE: 3}) for name in self.NAMES[:6]]
+        changes = [change(name, 4, {WHOLE: 3}) for name in self.NAMES[:6]]
         assert "" == pace(standings, changes, self.NAMES).breaker
 
-
-class TestShares:
-    CARDS = CardShares([H100_80GB])
-
-    def test_a_slice_takes_the_larger_of_its_compute_and_memory(self):
-        assert 1.0 == self.CARDS.of(WHOLE)
-        assert 0.5 == self.CARDS.of(HALF)
-        assert 16 / 132 <= self.CARDS.of(SEVENTH) < 0.15
-
-    def test_a_card_that_is_not_known_counts_whole(self):
-        assert 1.0 == self.CARDS.of(mig("1g.5gb", board="a100-40gb"))
-
-    def test_configurations_add_up(self):
-        held = [Configuration({WHOLE: 2, HALF: 3}), Configuration({HALF: 1})]
-        assert 4.0 == self.CARDS.total(held)
+    def test_a_workload_without_terms_does_not_count(self):
+        standings = [standing(name, 4) for name in self.NAMES]
+        fleet = Fleet("1", (CARD,), (), (), tuple(standings))
+        changes = [change(name, 4, {}) for name in self.NAMES]
+        assert "" == Pace(fleet, changes, {}, NOW_S, FallLimits()).breaker
 
 
 class TestWhatAPlanTook:
@@ -157,7 +189,7 @@ class TestWhatAPlanTook:
         return fall_of(PlanRecord(change, records, "1"))
 
     def test_what_it_took_and_what_it_added(self):
-        expected = Fall(3.0, Configuration({WHOLE: 2}), Configuration({HALF: 4}))
+        expected = Fall(3.0, Configuration({WHOLE: 3, HALF: 1}), Configuration({WHOLE: 1, HALF: 5}))
         assert expected == self.fall(StepState.DONE, StepState.DONE, StepState.DONE)
 
     @pytest.mark.parametrize("state", set(StepState) - {StepState.DONE})
@@ -165,4 +197,5 @@ class TestWhatAPlanTook:
         assert self.fall(StepState.DONE, StepState.DONE, state) is None
 
     def test_an_addition_that_was_not_done_added_nothing(self):
-        assert Configuration() == self.fall(StepState.DONE, StepState.FAILED, StepState.DONE).gained
+        left = self.fall(StepState.DONE, StepState.FAILED, StepState.DONE).left
+        assert Configuration({WHOLE: 1, HALF: 1}) == left

@@ -38,7 +38,7 @@ def test_with_few_changes_of_all_the_prior_counts_too(count, expected):
 def test_a_workload_is_judged_by_its_own_plans_and_its_tier():
     def standing(name, *leads):
         key = WorkloadKey("llm", name)
-        starts = tuple(Start(0.0, 1.0, 1.0, lead) for lead in leads)
+        starts = tuple(Start(0.0, 0.0, lead) for lead in leads)
         return Standing(key, (Variant(name, Shape("h100-80gb"), 1, "1", is_base=True),), starts=starts)
 
     quick, slow, new = (WorkloadKey("llm", name) for name in ("quick", "slow", "new"))

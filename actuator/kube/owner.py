@@ -1,0 +1,55 @@
+"""What a workload's owner may ask for, with his own rights: to be left alone, and to have copies gone."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from actuator.kube.apiserver import ApiServer
+from actuator.kube.errors import NotFoundError
+from actuator.kube.resources import DEPLOYMENTS
+from actuator.manifest import key_of
+from actuator.objects.restraints import PAUSED
+from actuator.objects.variants import is_variant_of
+from fleet.errors import RefusedError
+from fleet.workload import WorkloadKey
+
+
+class Owner:
+    """Writes in the name of whoever the connection belongs to.
+
+    Args:
+        server: The API server, with the rights of a workload's owner.
+    """
+
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+
+    def pause(self, workload: WorkloadKey, *, is_paused: bool) -> None:
+        """Mark the workload's Deployment as one to be left alone, or take that mark away.
+
+        Raises:
+            RefusedError: There is no such Deployment, or its owner has no right to write it.
+        """
+        metadata = {"annotations": {PAUSED: "true" if is_paused else None}}
+        path = DEPLOYMENTS.path(workload.namespace, workload.name)
+        try:
+            self._server.request("PATCH", path, {"metadata": metadata}, None, "application/merge-patch+json")
+        except NotFoundError as error:
+            raise RefusedError(f"Deployment {workload} does not exist") from error
+
+    def end_copies(self, workload: WorkloadKey) -> tuple[str, ...]:
+        """Delete the workload's copies that ask for no replicas, and return their names."""
+        try:
+            base = self._server.request("GET", DEPLOYMENTS.path(workload.namespace, workload.name))
+        except NotFoundError:
+            return ()
+        found = self._server.request("GET", DEPLOYMENTS.path(workload.namespace))["items"]
+        spent = [body for body in found if is_variant_of(body, base) and not body["spec"].get("replicas", 1)]
+        for body in spent:
+            with suppress(NotFoundError):
+                path = DEPLOYMENTS.path(workload.namespace, key_of(body).name)
+                meta = body["metadata"]
+                # Only as it was read: somebody may have scaled it up since.
+                conditions = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
+                self._server.request("DELETE", path, {"preconditions": conditions})
+        return tuple(key_of(body).name for body in spent)

@@ -1,0 +1,129 @@
+"""What is done for workloads once foreslice is gone, or is told to go: back to what stood before it came.
+
+Nothing here decides anything: the safe configuration is what the first plan of a workload started from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any
+
+from actuator.diff import diff
+from actuator.execute import Executor
+from actuator.gate import Terms
+from actuator.outcome import StepResult
+from actuator.ports import Cluster
+from fleet.cards import CardShares
+from fleet.cluster import Fleet, Standing
+from fleet.shape import Configuration
+from fleet.workload import Mode, Router, Workload, WorkloadKey
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Where a workload goes when foreslice leaves it.
+
+    Attributes:
+        workload: Which.
+        goal: What is asked for then.
+        because: Why, one line each.
+    """
+
+    workload: WorkloadKey
+    goal: Configuration
+    because: tuple[str, ...]
+
+
+def raise_below(
+    cluster: Cluster, workloads: Sequence[Workload], at_s: float, because: str
+) -> tuple[StepResult, ...]:
+    """Raise workloads that stand below their safe configuration to it, and take nothing away.
+
+    Args:
+        cluster: What is written to; its adapter decides whether this process may.
+        workloads: Those that settings let be added to are raised, others are left alone.
+        at_s: Time, seconds since the epoch.
+        because: Why it is done, one clause, kept with the plan.
+    """
+    acting = {workload.key: _adding(workload.mode) for workload in workloads if workload.mode.may_add}
+    fleet = cluster.view(tuple(acting))
+    cards = CardShares(fleet.boards())
+    returns = [
+        Return(
+            standing.key,
+            cards.raised(standing.wanted, standing.safe),
+            (f"{because}: {standing.safe} is safe",),
+        )
+        for standing in fleet.standings
+        if standing.safe is not None
+    ]
+    changes = [change for change in diff(fleet, returns, at_s) if change.steps]
+    return Executor(cluster).run(changes, acting, at_s)
+
+
+class Restoration:
+    """Takes workloads back to their owners' own Deployments, and ends the copies that foreslice made.
+
+    Call `turn` until nothing is left to be done. Each holds as many cards in the end as it does now, and no
+    fewer than before foreslice came; a copy goes as what takes its place becomes ready.
+
+    Args:
+        cluster: What is written to.
+        keys: Workloads to take back.
+    """
+
+    def __init__(self, cluster: Cluster, keys: Sequence[WorkloadKey]) -> None:
+        self._cluster = cluster
+        self._keys = tuple(keys)
+        # What an owner asks of us while we look after a workload does not keep us from leaving it.
+        self._executor = Executor(_Unrestricted(cluster), moves_in_flight=len(keys))
+        self._goals = dict(self._returns(cluster.view(self._keys)))
+
+    def turn(self, at_s: float) -> tuple[StepResult, ...]:
+        """Do what can be done now; return what became of every step, none once all is its owner's."""
+        fleet = self._cluster.view(self._keys)
+        returns = [Return(key, goal, ("restored to its owner",)) for key, goal in self._goals.items()]
+        changes = diff(fleet, returns, at_s)
+        terms = {
+            standing.key: _keeping(standing, goal, fleet)
+            for standing in fleet.standings
+            if (goal := self._goals.get(standing.key)) is not None
+        }
+        results = self._executor.run(changes, terms, at_s)
+        return results if any(change.steps for change in changes) else ()
+
+    def _returns(self, fleet: Fleet) -> Iterator[tuple[WorkloadKey, Configuration]]:
+        cards = CardShares(fleet.boards())
+        for standing in fleet.standings:
+            if standing.safe is not None:
+                held = ceil(cards.total([standing.wanted]) / cards.of(standing.own.shape) - _ROUNDING)
+                yield standing.key, Configuration({standing.own.shape: max(held, standing.safe.replicas)})
+
+
+class _Unrestricted:
+    """A cluster whose owners let everything be done."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def __getattr__(self, verb: str) -> Any:  # noqa: ANN401 -- every other verb of the port, as it is
+        return getattr(self._cluster, verb)
+
+    def view(self, workloads: Sequence[WorkloadKey]) -> Fleet:
+        fleet = self._cluster.view(workloads)
+        return replace(fleet, standings=tuple(replace(s, permits=Mode.FULL) for s in fleet.standings))
+
+
+def _adding(mode: Mode) -> Terms:
+    return Terms(mode, Router.LEAST_LOADED, 0, {}, 0.0)
+
+
+def _keeping(standing: Standing, goal: Configuration, fleet: Fleet) -> Terms:
+    """Return terms under which ready replicas, weighed by their cards, are no fewer than they will be."""
+    cards = CardShares(fleet.boards())
+    shares = {variant.shape: cards.of(variant.shape) for variant in standing.variants}
+    return Terms(Mode.FULL, Router.LEAST_LOADED, 0, shares, cards.total([goal]))

@@ -1,0 +1,100 @@
+"""What becomes of workloads when foreslice is gone, and when their owner takes them back."""
+
+from dataclasses import replace
+
+import pytest
+
+from actuator.outcome import Outcome
+from fleet.shape import Configuration
+from fleet.workload import Mode
+from foreslice.safety import Restoration, raise_below
+from tests.builders.deciding import workload
+from tests.builders.execution import LARGE, LLAMA, SMALL, WHOLE, Process, goal, llama, standing
+
+NAMED = replace(workload(mode=Mode.FULL), key=LLAMA)
+
+
+def shrunk(to, before=4):
+    """A workload that foreslice took from `before` large slices to something else."""
+    cluster = llama(before)
+    process = Process(cluster)
+    for _ in range(8):
+        process.tick(goal(to))
+    assert Configuration(to) == standing(cluster).wanted
+    return cluster
+
+
+def raised(cluster, mode=Mode.FULL):
+    return raise_below(cluster, [replace(NAMED, mode=mode)], 1000.0, "nobody leads")
+
+
+class TestWhenNobodyLeads:
+    """On the fake cluster every replica counts as one card."""
+
+    def test_what_stands_below_what_stood_before_is_raised_to_it(self):
+        cluster = shrunk({LARGE: 1})
+        [result] = raised(cluster)
+        assert (Outcome.DONE, "nobody leads: 4 x 3g.40gb is safe") == (result.outcome, result.reason)
+        assert Configuration({LARGE: 4}) == standing(cluster).wanted
+
+    def test_what_holds_as_much_on_other_shapes_is_left_alone(self):
+        cluster = shrunk({SMALL: 4})
+        assert () == raised(cluster)
+
+    def test_what_holds_less_on_other_shapes_gets_the_rest_on_its_own(self):
+        cluster = shrunk({SMALL: 3})
+        raised(cluster)
+        assert Configuration({SMALL: 3, LARGE: 1}) == standing(cluster).wanted
+
+    def test_what_holds_more_keeps_it(self):
+        cluster = shrunk({LARGE: 9})
+        assert () == raised(cluster)
+
+    def test_what_foreslice_never_changed_is_left_alone(self):
+        cluster = llama(4)
+        cluster.scale(LLAMA, "llama", 1, expects=None)
+        assert () == raised(cluster)
+
+    @pytest.mark.parametrize("mode", [Mode.OFF, Mode.FORECAST_ONLY, Mode.ADVISE])
+    def test_what_may_not_be_added_to_is_left_alone(self, mode):
+        cluster = shrunk({LARGE: 1})
+        assert () == raised(cluster, mode)
+
+    def test_twice_is_once(self):
+        cluster = shrunk({LARGE: 1})
+        raised(cluster)
+        assert () == raised(cluster)
+
+
+class TestGivingBack:
+    def turned(self, cluster, most=20):
+        restoration, seen = Restoration(cluster, [LLAMA]), []
+        for number in range(most):
+            if not restoration.turn(1000.0 + number):
+                return seen
+            cluster.tick()
+            seen.append(standing(cluster).ready.replicas)
+        raise AssertionError("it never ended")
+
+    def test_copies_go_as_the_owners_own_becomes_ready(self):
+        cluster = shrunk({SMALL: 3})
+        ready = self.turned(cluster)
+        assert Configuration({LARGE: 4}) == standing(cluster).ready
+        assert min(ready) >= 3
+
+    def test_what_has_grown_is_given_back_as_large_as_it_is(self):
+        cluster = shrunk({SMALL: 5, WHOLE: 2})
+        self.turned(cluster)
+        assert Configuration({LARGE: 7}) == standing(cluster).ready
+
+    def test_copies_stay_while_the_owners_own_does_not_become_ready(self):
+        cluster = shrunk({SMALL: 3})
+        cluster.room[LARGE] = 0
+        restoration = Restoration(cluster, [LLAMA])
+        for number in range(10):
+            restoration.turn(1000.0 + number)
+            cluster.tick()
+        assert Configuration({SMALL: 3}) == standing(cluster).ready
+
+    def test_a_workload_that_was_never_changed_is_its_owners_already(self):
+        assert () == Restoration(llama(2), [LLAMA]).turn(1000.0)
