@@ -385,20 +385,3 @@ def test_an_editor_sees_these_mistakes_too(wrong):
     schema = jsonschema.Draft202012Validator(json.loads(json_schema_text()))
 
     assert schema.is_valid(yaml.safe_load(WRONG[wrong][0])) == (wrong == "unit mistaken")
-
-
-def test_the_report_is_for_people_or_for_programs(write):
-    path = write(HEAD + one(tier="gold") + one(name="b", mode="ful"))
-    text, is_good = report(path, as_json=False)
-    found = json.loads(report(path, as_json=True)[0])
-
-    assert not is_good
-    assert 2 == len(text.split("\n"))
-    assert {"file": str(path), "usable": False, "findings": text.split("\n")} == found
-
-
-def test_the_report_on_a_good_file_says_how_much_it_describes(write):
-    path = write(HEAD + GOOD)
-
-    assert (f"{path}: can be used: 1 workload(s)", True) == report(path, as_json=False)
-    assert {"file": str(path), "usable": True, "findings": []} == json.loads(report(path, as_json=True)[0])

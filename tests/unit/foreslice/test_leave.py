@@ -1,0 +1,62 @@
+"""What the commands that hold foreslice off refuse, each in one line."""
+
+import pytest
+
+from fleet.errors import InputError
+from foreslice.leave import run_pause, run_restore, run_watchdog
+
+HEAD = "version: v1\nmetrics: {source: prometheus, url: 'http://127.0.0.1:9'}\n"
+WEB = "workloads: [{name: web, namespace: shop, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}]\n"
+KUBERNETES = HEAD + "cluster: {kind: kubernetes, kubeconfig: nowhere}\n" + WEB
+
+
+@pytest.fixture
+def settings(tmp_path):
+    def written(text=KUBERNETES):
+        path = tmp_path / "foreslice.yaml"
+        path.write_text(text)
+        return path
+
+    return written
+
+
+def pause(path, *names, every=False):
+    run_pause(path, list(names), every=every, is_paused=True, as_json=False)
+
+
+def restore(path, *names, every=False, wait="1m"):
+    run_restore(path, list(names), every=every, wait=wait, as_json=False)
+
+
+@pytest.mark.parametrize("command", [pause, restore])
+@pytest.mark.parametrize(
+    ("names", "every", "line"),
+    [
+        ([], False, "WORKLOAD: name workloads, or all of them; give namespace/name, or --all"),
+        (["shop/web"], True, "WORKLOAD: name workloads, or all of them; give namespace/name, or --all"),
+        (["web"], False, "web: no such workload in the settings; one of shop/web"),
+    ],
+    ids=["none", "both", "unknown"],
+)
+def test_who_is_meant_has_to_be_said(command, names, every, line, settings):
+    with pytest.raises(InputError) as refused:
+        command(settings(), *names, every=every)
+    assert line == str(refused.value)
+
+
+@pytest.mark.parametrize("command", [pause, restore])
+def test_without_a_cluster_there_is_nothing_to_hold_off(command, settings):
+    with pytest.raises(InputError, match=r"^cluster.kind: there is no Kubernetes cluster in the settings"):
+        command(settings(HEAD + WEB), "shop/web")
+
+
+def test_a_kubeconfig_that_is_not_there_is_named(settings):
+    with pytest.raises(InputError, match="nowhere: no API server can be read from it"):
+        pause(settings(), "shop/web")
+
+
+def test_a_time_needs_a_unit(settings):
+    with pytest.raises(InputError, match="--wait: a duration needs a number and a unit"):
+        restore(settings(), "shop/web", wait="30")
+    with pytest.raises(InputError, match="--after: a duration needs a number and a unit"):
+        run_watchdog(settings(), after="soon", as_json=False)
