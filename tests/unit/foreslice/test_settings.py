@@ -245,16 +245,6 @@ UNREADABLE = {
 }
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text):
-        path = tmp_path / "settings.yaml"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
 @pytest.mark.parametrize(("text", "expected"), WRONG.values(), ids=WRONG)
 def test_each_thing_that_is_wrong_is_a_line_with_file_line_key_and_value(text, expected, write):
     path = write(text)

@@ -49,8 +49,10 @@ WRONG = {
     "model without a file": (
         HEAD + one(model={"config": "nowhere.json"}),
         [
-            "5: workloads[0].model.config: no such file; "
-            "give the config.json of a model on Hugging Face (is 'nowhere.json')"
+            (
+                "5: workloads[0].model.config: no such file; "
+                "give the config.json of a model on Hugging Face (is 'nowhere.json')"
+            )
         ],
     ),
     "unknown board": (
@@ -58,16 +60,6 @@ WRONG = {
         [f"3: cluster.board: must be one of {', '.join(BOARDS)} (is 'tpu')"],
     ),
 }
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(text):
-        path = tmp_path / "settings.yaml"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
 
 
 @pytest.mark.parametrize(("text", "lines"), WRONG.values(), ids=WRONG)
