@@ -98,6 +98,7 @@ class _Held:
     def __init__(self, ask: Ask, mine: Sequence[Card], staying: Sequence[Card]) -> None:
         self.seats: dict[tuple[int, Shape], list[tuple[str, Seat]]] = defaultdict(list)
         self.given_back: list[tuple[str, Seat]] = []
+        self.left = {card.uuid for card in mine} - {card.uuid for card in staying}
         self.others: dict[str, int] = {}
         self.of_card: Counter[str] = Counter()
         self.stock = {card.uuid: card.stock for card in mine}
@@ -130,7 +131,7 @@ class _Trial:
             mine = self._held.seats.get((index, piece.shape), [])
             leaves += mine[n:]
             for _ in range(n - len(mine)):
-                taken = forks.setdefault(index, rooms[index].fork()).take(piece)
+                taken = forks.setdefault(index, rooms[index].fork(self._held.left)).take(piece)
                 if taken is None:
                     return None
                 uuid, seat, is_new = taken

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from allocator.packing.cards import Card, Seat, fragmentation
 from allocator.packing.problem import SHARE_UNITS, Piece, Stock
@@ -46,11 +46,13 @@ class StockRoom:
             elif not any(seat.shape.is_whole for seat in card.held):
                 self._shared[card.uuid] = sum(_units(stock, seat.shape) for seat in card.held)
 
-    def fork(self) -> StockRoom:
-        """Return room that can be changed without changing this."""
+    def fork(self, without: Collection[str] = ()) -> StockRoom:
+        """Return room that can be changed without changing this, cards `without` left out."""
         twin = StockRoom(self._stock, (), self._mix)
-        twin._cut = defaultdict(list, {layout: [*uuids] for layout, uuids in self._cut.items()})
-        twin._shared, twin._unused, twin._best = dict(self._shared), [*self._unused], self._best
+        for layout, uuids in self._cut.items():
+            twin._cut[layout] = [uuid for uuid in uuids if uuid not in without]
+        twin._shared = {uuid: used for uuid, used in self._shared.items() if uuid not in without}
+        twin._unused, twin._best = [*self._unused], self._best
         return twin
 
     def take(self, piece: Piece) -> tuple[str, Seat, bool] | None:

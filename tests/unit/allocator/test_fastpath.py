@@ -1,0 +1,198 @@
+"""One workload's change by stored prices, and the room that it searches."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from allocator.packing.cards import Card, Seat, fragmentation, layout_of
+from allocator.packing.columns import Prices
+from allocator.packing.fastpath import adjust, applied
+from allocator.packing.pack import pack
+from allocator.packing.room import StockRoom, mix_of
+from fleet.boards import H100_80GB
+from fleet.shape import Configuration
+from fleet.workload import Router
+from tests.builders.fleet import key, shape
+from tests.builders.packing import ask, problem, share_shape, stock
+
+WORKS = {"1g.10gb": 0.1, "2g.20gb": 0.25, "3g.40gb": 0.45, "whole": 1.0}
+MIX = (("1g.10gb", 0.5), ("3g.40gb", 0.5))
+SHARED = stock(shares=(25, 50))
+
+
+def card(name, seats="", tenant="other", one=None):
+    """A card by name with seats such as `"3g.40gb@4 1g.10gb@0"`, all of one tenant."""
+    pairs = (each.split("@") for each in seats.split())
+    held = {Seat(shape(profile), int(start)): key(tenant) for profile, start in pairs}
+    return Card(name, 0, held | (one or {}))
+
+
+def shares(name, *sizes, tenant="other"):
+    """A card shared in hundredths."""
+    return Card(name, 0, {Seat(share_shape(H100_80GB, n), at): key(tenant) for at, n in enumerate(sizes)})
+
+
+def prices_of(one):
+    return pack(one).worth
+
+
+PRICES = prices_of(
+    problem(ask("a", 0.4, WORKS), ask("b", 0.9, WORKS), ask("c", 0.1, WORKS), stocks=(SHARED,))
+)
+
+
+def piece(name):
+    return next(p for p in SHARED.pieces if p.shape.profile == name)
+
+
+def take(cards, *names):
+    room = StockRoom(SHARED, cards, MIX)
+    return [(uuid, str(seat), new) for uuid, seat, new in (room.take(piece(name)) for name in names)]
+
+
+@pytest.mark.parametrize(
+    ("cards", "name", "expected"),
+    [
+        ([card("a")], "1g.10gb", ("a", "1g.10gb@6", True)),
+        ([card("b"), card("a")], "1g.10gb", ("a", "1g.10gb@6", True)),
+        ([card("a"), card("b", "3g.40gb@4")], "1g.10gb", ("b", "1g.10gb@0", False)),
+        ([card("a"), card("b", "3g.40gb@4")], "3g.40gb", ("b", "3g.40gb@0", False)),
+        ([card("a", "3g.40gb@4"), card("b", "3g.40gb@4 1g.10gb@0")], "1g.10gb", ("b", "1g.10gb@1", False)),
+        ([card("a"), card("b", "7g.80gb@0")], "1g.10gb", ("a", "1g.10gb@6", True)),
+        ([card("a", "1g.10gb@0"), card("b")], "whole", ("b", "whole@0", True)),
+        ([card("a"), shares("b", 50)], "50/100", ("b", "50/100@50", False)),
+        ([card("a"), shares("b", 50), shares("c", 50, 25)], "25/100", ("c", "25/100@75", False)),
+        ([card("a"), shares("b", 50, 50)], "25/100", ("a", "25/100@0", True)),
+        ([card("a", "1g.10gb@0"), shares("b", 25)], "25/100", ("b", "25/100@25", False)),
+    ],
+)
+def test_a_piece_goes_where_the_next_workloads_lose_least_and_one_mechanism_to_a_card(cards, name, expected):
+    got = take(cards, name)
+    uuid, seat, new = got[0]
+    assert (expected[0], expected[2]) == (uuid, new)
+    assert expected[1].split("@")[0] == seat.split("@")[0]
+
+
+def test_room_that_is_taken_is_gone():
+    cards = [card("a", "3g.40gb@4"), card("b")]
+    got = take(cards, "3g.40gb", "3g.40gb", "3g.40gb")
+    assert ["a", "b", "b"] == [uuid for uuid, *_ in got]
+    assert [False, True, False] == [new for *_, new in got]
+
+
+@pytest.mark.parametrize("name", ["1g.10gb", "whole", "25/100"])
+def test_where_there_is_no_room_nothing_is_taken(name):
+    assert StockRoom(SHARED, [card("a", "7g.80gb@0")], MIX).take(piece(name)) is None
+    assert StockRoom(SHARED, [Card("a", 0, {Seat(shape("whole")): key("x")})], MIX).take(piece(name)) is None
+
+
+def test_a_fork_leaves_the_original_as_it_is():
+    room = StockRoom(SHARED, [card("a"), card("b")], MIX)
+    twin = room.fork()
+    assert [("a", True), ("b", True)] == [
+        (u, n) for u, _, n in (twin.take(piece("whole")), twin.take(piece("whole")))
+    ]
+    assert twin.take(piece("whole")) is None
+    assert "a" == room.take(piece("whole"))[0]
+
+
+def test_a_share_in_a_fork_leaves_the_original_as_it_is():
+    room = StockRoom(SHARED, [shares("a", 50)], MIX)
+    assert room.fork().take(piece("50/100")) is not None
+    assert room.take(piece("50/100")) is not None
+    assert room.take(piece("25/100")) is None
+
+
+def test_the_mix_is_what_is_in_use():
+    cards = [
+        card("a", "3g.40gb@4 1g.10gb@0 1g.10gb@1"),
+        shares("b", 50),
+        Card("c", 1, card("c", "2g.20gb@0").seats),
+    ]
+    assert (("1g.10gb", 2 / 3), ("3g.40gb", 1 / 3)) == mix_of(cards, 0)
+    assert () == mix_of([card("a")], 0)
+
+
+@pytest.mark.parametrize(
+    ("seats", "expected"),
+    [("", 0.0), ("3g.40gb@4", 0.0), ("1g.10gb@4", 0.0), ("1g.10gb@0 1g.10gb@4", 3.0), ("7g.80gb@0", 0.0)],
+)
+def test_fragmentation_is_what_is_left_times_the_chance_that_it_is_of_no_use(seats, expected):
+    assert expected == pytest.approx(fragmentation(H100_80GB, layout_of(card("a", seats).seats), MIX))
+
+
+def ask_now(work, now=None, works=None, router=Router.EQUAL, **more):
+    one = ask("a", work, WORKS if works is None else works, router, **more)
+    return replace(one, now={"": Configuration({shape(p): n for p, n in (now or {}).items()})})
+
+
+def test_a_new_workload_takes_the_cheapest_configuration_in_room_that_is_there():
+    cards = (card("used", "3g.40gb@4"), card("free"))
+    got = adjust((SHARED,), ask_now(0.4), PRICES, cards)
+    assert [("used", "3g.40gb@0")] == [(uuid, str(seat)) for uuid, seat in got.takes]
+    assert ((), 0, 0.0) == (got.leaves, got.opened, got.short)
+    assert 0.5 == pytest.approx(got.price)
+
+
+def test_what_still_carries_stays_as_it_is():
+    cards = (card("one", "3g.40gb@4", tenant="a"), card("free"))
+    got = adjust((SHARED,), ask_now(0.4, {"3g.40gb": 1}), PRICES, cards)
+    assert ((), (), 0) == (got.takes, got.leaves, got.opened)
+
+
+def test_what_outgrows_its_seat_gives_it_back():
+    cards = (card("one", "3g.40gb@4", tenant="a"), card("free"))
+    got = adjust((SHARED,), ask_now(0.9, {"3g.40gb": 1}), PRICES, cards)
+    after = applied(cards, ask_now(0.9), got)
+    assert 2 == sum(len(each.held) for each in after) or any(
+        s.shape.is_whole for each in after for s in each.held
+    )
+    assert 1 >= sum(each.is_used for each in after)
+
+
+def test_what_shrinks_gives_back_the_seat_on_the_emptiest_card():
+    cards = (
+        card("full", "3g.40gb@4", one={Seat(shape("3g.40gb"), 0): key("a")}),
+        card("lone", "3g.40gb@4", tenant="a"),
+    )
+    got = adjust((SHARED,), ask_now(0.4, {"3g.40gb": 2}), PRICES, cards)
+    assert [("lone", "3g.40gb@4")] == [(uuid, str(seat)) for uuid, seat in got.leaves]
+    assert ((), -1) == (got.takes, got.opened)
+
+
+def test_a_lonely_replica_moves_beside_others_where_that_frees_a_card():
+    cards = (card("others", "3g.40gb@4"), card("lone", "3g.40gb@4", tenant="a"))
+    got = adjust((SHARED,), ask_now(0.45, {"3g.40gb": 1}), PRICES, cards)
+    assert ([("others", "3g.40gb@0")], -1) == ([(uuid, str(seat)) for uuid, seat in got.takes], got.opened)
+    assert [("lone", "3g.40gb@4")] == [(uuid, str(seat)) for uuid, seat in got.leaves]
+
+
+def test_without_room_for_any_configuration_there_is_no_change():
+    assert adjust((SHARED,), ask_now(0.4), PRICES, (card("full", "7g.80gb@0"),)) is None
+
+
+def test_shares_are_changed_by_the_same_rules():
+    works = {25: 0.2, 50: 0.45}
+    cards = (shares("used", 50), card("free"))
+    got = adjust((SHARED,), ask_now(0.4, works=works), PRICES, cards)
+    assert [("used", "50/100@50")] == [(uuid, str(seat)) for uuid, seat in got.takes]
+
+
+def test_applied_leaves_other_cards_alone_and_gives_each_seat_one_tenant():
+    cards = (card("used", "3g.40gb@4"), card("other", "1g.10gb@6"))
+    got = adjust((SHARED,), ask_now(0.4), PRICES, cards)
+    used, other = applied(cards, ask_now(0.4), got)
+    assert cards[1] == other
+    assert {Seat(shape("3g.40gb"), 4): key("other"), Seat(shape("3g.40gb"), 0): key("a")} == used.held
+
+
+def test_a_piece_that_nobody_takes_is_worth_what_it_would_take_from_others():
+    worth = pack(problem(ask("a", 0.4, {"3g.40gb": 0.45}), ask("b", 0.4, {"3g.40gb": 0.45}))).worth
+    by_shape = dict(zip((p.shape.profile for p in stock().pieces), worth.piece.tolist(), strict=True))
+    assert 1.0 == pytest.approx(by_shape["whole"])
+    assert 0.5 == pytest.approx(by_shape["3g.40gb"])
+    assert 0 < by_shape["1g.10gb"]
+    cuts = np.array(stock().cuts)
+    assert (cuts @ worth.piece <= 1 + 1e-9).all()
+    assert isinstance(worth, Prices)

@@ -1,0 +1,129 @@
+"""The order in which one placement becomes another."""
+
+from collections import Counter
+
+import pytest
+
+from allocator.packing.cards import Card, Seat
+from allocator.packing.pack import pack
+from allocator.packing.placement import place
+from allocator.packing.transition import transition
+from fleet.errors import InputError
+from fleet.workload import Router
+from tests.builders.fleet import key, shape
+from tests.builders.packing import ask, problem, stock
+
+BIG, SMALL = Seat(shape("3g.40gb"), 4), Seat(shape("1g.10gb"), 0)
+OTHER = Seat(shape("3g.40gb"), 0)
+WORKS = {"3g.40gb": 1.0, "1g.10gb": 0.3}
+
+
+def cards(**seats):
+    """Cards by name with tenants by seat."""
+    return tuple(
+        Card(name, 0, {seat: tenant and key(tenant) for seat, tenant in held.items()})
+        for name, held in seats.items()
+    )
+
+
+def moves(before, after, *asks):
+    way = transition(before, after, asks)
+    return [
+        f"{m.act} {m.card} {m.seat or ''} {m.workload.name if m.workload else ''}".split() for m in way.moves
+    ], way
+
+
+def test_nothing_to_do_is_no_move():
+    one = cards(a={BIG: "x"})
+    assert ([], ()) == (moves(one, one, ask("x", 1.0, WORKS))[0], moves(one, one)[1].stuck)
+
+
+def test_the_new_replica_starts_before_the_old_one_stops():
+    before, after = cards(a={BIG: "x"}, b={BIG: None}), cards(a={BIG: None}, b={BIG: "x"})
+    assert [["start", "b", "3g.40gb@4", "x"], ["stop", "a", "3g.40gb@4", "x"]] == moves(
+        before, after, ask("x", 1.0, WORKS)
+    )[0]
+
+
+def test_a_card_is_cut_only_once_the_seats_that_go_are_empty():
+    before = cards(a={BIG: "x"}, b={BIG: None})
+    after = cards(a={SMALL: "y"}, b={BIG: "x"})
+    got, way = moves(before, after, ask("x", 1.0, WORKS), ask("y", 0.3, WORKS))
+    assert ["start b", "stop a", "cut a", "start a"] == [" ".join(one[:2]) for one in got]
+    assert () == way.stuck
+
+
+def test_room_beside_who_stays_is_cut_at_once():
+    before, after = cards(a={BIG: "x"}), cards(a={BIG: "x", SMALL: "y"})
+    got, _ = moves(before, after, ask("x", 1.0, WORKS), ask("y", 0.3, WORKS))
+    assert [["cut", "a"], ["start", "a", "1g.10gb@0", "y"]] == got
+
+
+def swap():
+    """Two workloads that want each other's seats."""
+    before = {"a": {BIG: "x"}, "b": {BIG: "y"}}
+    after = {"a": {BIG: "y"}, "b": {BIG: "x"}}
+    return before, after, (ask("x", 1.0, WORKS), ask("y", 1.0, WORKS))
+
+
+@pytest.mark.parametrize("spare", [{OTHER: None}, {}], ids=["a free seat", "an unused card"])
+def test_a_circle_is_broken_over_room_that_nobody_needs(spare):
+    before, after, asks = swap()
+    way = transition(cards(**before, c=spare), cards(**after, c=spare), asks)
+    assert () == way.stuck
+    assert 1 == sum(move.is_detour for move in way.moves)
+    assert Counter({"start": 3, "stop": 3}) == Counter(m.act.value for m in way.moves if m.act.value != "cut")
+
+
+def test_a_circle_without_spare_room_is_named_with_what_is_missing():
+    before, after, asks = swap()
+    way = transition(cards(**before), cards(**after), asks)
+    assert () == way.moves
+    assert ["serving/x: 1 x h100-80gb:3g.40gb of spare room is missing to move to card b"] == [*way.stuck][:1]
+    assert 2 == len(way.stuck)
+
+
+def test_behind_equal_shares_a_smaller_replica_is_not_started_where_it_would_hold_the_others_back():
+    works = {"3g.40gb": 1.0, "1g.10gb": 0.3}
+    before = cards(a={BIG: "x"}, b={SMALL: None})
+    after = cards(a={BIG: "x"}, b={SMALL: "x"})
+    way = transition(before, after, (ask("x", 1.0, works, Router.EQUAL),))
+    assert () == way.moves
+    assert (
+        "serving/x: a smaller replica would set the pace; a least-loaded router would allow it",
+    ) == way.stuck
+
+
+def test_what_was_short_before_may_not_get_shorter():
+    before, after = cards(a={BIG: "x"}), cards(a={BIG: None})
+    way = transition(before, after, (ask("x", 5.0, WORKS),))
+    assert ("serving/x: 1 x h100-80gb:3g.40gb on card a is needed until others run",) == way.stuck
+
+
+def test_a_tenant_that_nobody_asks_about_just_leaves():
+    before, after = cards(a={BIG: "x"}), cards(a={BIG: None})
+    assert [["stop", "a", "3g.40gb@4", "x"]] == moves(before, after)[0]
+
+
+def placed(*asks, on, **more):
+    return place(pack(problem(*asks, **more)), on)
+
+
+def test_replicas_keep_their_seats_and_the_new_one_takes_the_free_one():
+    on = cards(a={BIG: "x", OTHER: None}, b={})
+    first, second = placed(ask("x", 1.0, {"3g.40gb": 1.0}), ask("y", 1.0, {"3g.40gb": 1.0}), on=on)
+    assert key("x") == first.seats[BIG]
+    assert key("y") == first.seats[OTHER]
+    assert not second.is_used
+
+
+def test_too_few_cards_are_named():
+    with pytest.raises(InputError, match="1 more cards are needed"):
+        placed(ask("x", 2.0, {"whole": 1.0}), on=(Card("a", 0, {}),))
+
+
+def test_cards_of_another_stock_are_left_alone():
+    two = (stock("a"), stock("b"))
+    on = (Card("one", 0, {}), Card("two", 1, {}))
+    after = placed(ask("x", 1.0, {"whole": 1.0}), on=on, stocks=two)
+    assert 1 == sum(card.is_used for card in after)
