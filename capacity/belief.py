@@ -14,8 +14,8 @@ PARAMETER_SIGMA = 0.15
 """Lognormal spread of each parameter around its prior; against public fits the priors err by -14 to +17 %."""
 
 SLICE_SIGMA = 0.20 / 1.645
-"""Further spread on a slice, of all three together: an error of the slice law of 20 % either way is taken
-as its 90 % range."""
+"""Further spread on anything but one whole card, of all three together: an error of the slice law of 20 %
+either way is taken as its 90 % range, and the same of several cards."""
 
 PARAMETERS = 3
 
@@ -53,8 +53,9 @@ def scaled(law: Law, log_factors: Floats) -> Law:
 def prior_belief(law: Law, shape: Shape) -> Belief:
     """Return what is held before any measurement, where `law` is the prior on the shape.
 
-    Parameters err apart from each other, the slice law errs in all of them together.
+    Parameters err apart from each other; the laws of slices, shares and several cards err in all of them
+    together.
     """
-    together = 0.0 if shape.is_whole else SLICE_SIGMA**2
+    together = 0.0 if shape.is_one_card else SLICE_SIGMA**2
     covariance = PARAMETER_SIGMA**2 * np.eye(PARAMETERS) + together
     return Belief(law, covariance, Source.PRIOR)

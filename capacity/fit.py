@@ -87,7 +87,7 @@ class Fit:
         """Return what is held of the law on a shape, given its prior."""
         to_shape = np.zeros((PARAMETERS, len(self.mean)))
         to_shape[:, :PARAMETERS] = np.eye(PARAMETERS)
-        unseen = 0.0 if shape.is_whole else SLICE_SIGMA**2
+        unseen = 0.0 if shape.is_one_card else SLICE_SIGMA**2
         if shape in self.shapes:
             to_shape[:, PARAMETERS + self.shapes.index(shape)] = 1.0
             unseen = 0.0
@@ -108,7 +108,7 @@ def fit(points: Sequence[Point], priors: Mapping[Shape, Law], *, imported: bool 
         priors: The prior law of each shape among them.
         imported: Whether they come from benchmark files rather than from live engines.
     """
-    shapes = tuple(sorted({point.shape for point in points if not point.shape.is_whole}))
+    shapes = tuple(sorted({point.shape for point in points if not point.shape.is_one_card}))
     seen = _Seen(tuple(_observations(points, priors)), shapes)
     precision = np.diag([PARAMETER_SIGMA**-2] * PARAMETERS + [SLICE_SIGMA**-2] * len(shapes))
     tells_slopes = seen.condition <= CONDITION_LIMIT

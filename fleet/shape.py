@@ -50,6 +50,11 @@ class Shape:
         return self.profile == WHOLE
 
     @property
+    def is_one_card(self) -> bool:
+        """Whether it is one uncut card: every other shape's speed is told from that by a law of its own."""
+        return self.is_whole and self.cards == 1
+
+    @property
     def hundredths(self) -> int:
         """Hundredths of a card that a share takes; 0 for whole cards and instances."""
         match = _SHARE.fullmatch(self.profile)

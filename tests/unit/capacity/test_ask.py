@@ -65,10 +65,10 @@ def test_answers_come_in_the_order_of_the_shapes_and_do_not_depend_on_one_anothe
     [
         # 257 iterations; a request adds 67.8 + 26.2 = 94.0 ms, then 41.7 + 15.0 = 56.7 ms:
         # 0.70 x 256 / (257 x 17.10 ms + 256 x 94.0 ms), 0.70 x 256 / (257 x 10.35 ms + 256 x 56.7 ms)
-        ("llama-3.3-70b-bf16", "h100-80gb", "4x", 6.29, 5.03, Binding.COMPUTE),
-        ("llama-3.3-70b-bf16", "h100-80gb", "8x", 10.43, 8.94, Binding.COMPUTE),
+        ("llama-3.3-70b-bf16", "h100-80gb", "4x", 6.29, 4.37, Binding.COMPUTE),
+        ("llama-3.3-70b-bf16", "h100-80gb", "8x", 10.43, 8.38, Binding.COMPUTE),
         # below that cap, where iterations of 60 / 1.41 = 42.5 ms are reached
-        ("llama-3.3-70b-bf16", "h200-141gb", "2x", 2.85, 2.08, Binding.COMPUTE_ITL),
+        ("llama-3.3-70b-bf16", "h200-141gb", "2x", 2.85, 1.71, Binding.COMPUTE_ITL),
         ("llama-3.3-70b-fp8", "h200-141gb", "1x", 2.94, 2.21, Binding.COMPUTE_ITL),
     ],
 )

@@ -31,6 +31,13 @@ def test_on_a_slice_they_err_together_as_well():
     assert 0.1931 == pytest.approx(np.hypot(PARAMETER_SIGMA, SLICE_SIGMA), abs=1e-4)
 
 
+@pytest.mark.parametrize("shape", [Shape("h100-80gb", cards=4), Shape("h100-80gb", "50/100")])
+def test_several_cards_and_shares_are_as_much_in_doubt_as_slices(shape):
+    law = Law(10.0, 0.1, 3e-5)
+
+    assert (prior_belief(law, CUT).covariance == prior_belief(law, shape).covariance).all()
+
+
 def test_factors_are_given_by_their_logarithms():
     assert Law(20.0, 0.05, 3e-5) == scaled(Law(10.0, 0.1, 3e-5), np.log([2.0, 0.5, 1.0]))
 

@@ -52,6 +52,7 @@ def test_several_cards_are_as_much_as_that_many():
     assert (2.0, 2.0, 2.0) == (two.sm_share, two.bandwidth_share, two.gpu_share)
     assert (264, 2 * one.memory_gib) == (two.sm, two.memory_gib)
     assert TWO.is_whole
+    assert [True, False, False] == [shape.is_one_card for shape in (WHOLE, TWO, HALF)]
 
 
 def test_a_configuration_counts_groups_of_cards():
