@@ -154,6 +154,10 @@ class CapacityModel:
             fix="add a board with more memory, name a smaller model or a shorter max_model_len",
         )
 
+    def knows(self, shape: Shape) -> bool:
+        """Return whether it is of a kind of board that the fleet was said to have."""
+        return shape.board in self._boards
+
     def model(self, workload: Workload) -> ModelSpec:
         """Return what serving a workload's model costs; `InputError` if it is not known."""
         return model_spec(workload.model, self._models)

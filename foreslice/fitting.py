@@ -62,8 +62,13 @@ class Fitting:
     def update(self, ready: Mapping[WorkloadKey, Pods], now_s: float) -> None:
         """Take in the last minute of the pods that were ready all through it.
 
-        Raises `UnavailableError` when the metrics source does not answer.
+        Those on cards that nothing is known about teach nothing. Raises `UnavailableError` when the metrics
+        source does not answer.
         """
+        ready = {
+            key: {pod: shape for pod, shape in pods.items() if self._capacity.knows(shape)}
+            for key, pods in ready.items()
+        }
         asked = [workload for workload in self._workloads if ready.get(workload.key)]
         read = self._metrics.now(
             (*COUNTED.values(), Signal.WAITING), [workload.key for workload in asked], now_s

@@ -52,6 +52,14 @@ def test_a_slow_engine_is_noticed_within_three_minutes():
     assert Source.CORRECTED is scene.capacity.belief(SERVED, CUT).source
 
 
+def test_pods_on_cards_that_nothing_is_known_about_teach_nothing():
+    """Cards may join a cluster after the service has started."""
+    scene = Scene(constant(8, 300), slower=1.35)
+    scene.ready = {SERVED.key: {"a-0": Shape("nvidia-geforce-rtx-4090")}}
+
+    assert scene.run(3).capacity.fitted(SERVED.key) is None
+
+
 def test_its_capacity_falls_below_the_bound_before_and_is_told_so():
     scene = Scene(constant(8, 300), slower=1.6, shape=CUT)
     before = scene.capacity.capacity(SERVED, CUT, [MIX])
