@@ -21,9 +21,9 @@ NEEDED = tuple(math.ceil(5 / (1 - quantile) - _ROUND_OFF) for quantile in QUANTI
 
 
 @cache
-def ranks(n: int) -> tuple[int, ...]:
+def ranks(n: int, quantiles: tuple[float, ...] = QUANTILES) -> tuple[int, ...]:
     """Return for each quantile the index in n sorted scores that covers the next one that often."""
-    return tuple(min(math.ceil((n + 1) * quantile - _ROUND_OFF), n) - 1 for quantile in QUANTILES)
+    return tuple(min(math.ceil((n + 1) * quantile - _ROUND_OFF), n) - 1 for quantile in quantiles)
 
 
 class Recent:
@@ -33,9 +33,10 @@ class Recent:
     it counts where it reaches the highest notch of the exact ones, else not at all.
     """
 
-    __slots__ = ("_bounds", "_exact", "_queue")
+    __slots__ = ("_bounds", "_exact", "_quantiles", "_queue")
 
-    def __init__(self, columns: int = 1) -> None:
+    def __init__(self, columns: int = 1, quantiles: tuple[float, ...] = QUANTILES) -> None:
+        self._quantiles = quantiles
         self._queue: deque[tuple[int, Sequence[float], bool]] = deque()
         self._exact: list[list[float]] = [[] for _ in range(columns)]
         self._bounds: list[list[float]] = [[] for _ in range(columns)]
@@ -63,13 +64,20 @@ class Recent:
         scores, bounds = self._exact[column], self._bounds[column]
         if not bounds or not scores:
             return scores
-        raising = bounds[bisect_left(bounds, scores[ranks(len(scores))[-1]]) :]
+        highest = scores[ranks(len(scores), self._quantiles)[-1]]
+        raising = bounds[bisect_left(bounds, highest) :]
         return sorted(scores + raising) if raising else scores
 
     def quantiles(self) -> list[float]:
-        """Return the first column at each of `fleet.demand.QUANTILES`; `IndexError` when it is empty."""
+        """Return the first column at each quantile; `IndexError` when it is empty."""
         scores = self.ordered()
-        return [scores[rank] for rank in ranks(len(scores))]
+        return [scores[rank] for rank in ranks(len(scores), self._quantiles)]
+
+    def diagonal(self) -> list[float]:
+        """Return the i-th column at the i-th quantile; `IndexError` when they are empty."""
+        columns = map(self.ordered, range(len(self._exact)))
+        ranked = zip(columns, ranks(len(self), self._quantiles), strict=True)
+        return [scores[rank] for scores, rank in ranked]
 
 
 class Offsets:

@@ -13,28 +13,39 @@ from fleet.workload import WorkloadKey
 from predictor.forecasters.base import STRIDE, Row, forecast
 from predictor.forecasters.daily import Daily
 from predictor.forecasters.last_value import LastValue
+from predictor.forecasters.learned import LearnedRung
 from predictor.forecasters.residual import Residual
+from predictor.learning import Learning, Train
 from predictor.ports import BUCKET_S, Floats, WorkSeries
 from predictor.track import DAY, WIDTHS, Track
 
 REMEMBERED_DAYS = 3
 """Earlier days (UTC) whose losses are compared."""
 
+RUNGS = (LastValue.rung, Residual.rung, Daily.rung, LearnedRung.rung)
+"""Lowest first."""
+
 _ENOUGH = DAY // STRIDE // 2
 """Origins that both rungs were scored at before a comparison counts: half a day."""
 
 
 class Ladder:
-    """Last value until there are errors to learn from, then residual, then daily where it won before.
+    """Last value, residual once there are errors to learn from, daily and learned where they won before.
 
     `daily` takes over a window at the turn of a day, if over the earlier days (three at most) its forecasts,
-    made out of sample, had the lower pinball loss at the same origins; it loses the window the same way.
+    made out of sample, had the lower pinball loss at the same origins; it loses the window the same way. So
+    does `learned` from the one in use below, each time that it has been trained (`predictor.learning`).
+
+    Args:
+        workload: Whose peaks are forecast.
+        train: Begins to make a learned rung from a history, `None` = there is to be none.
     """
 
-    def __init__(self, workload: WorkloadKey) -> None:
+    def __init__(self, workload: WorkloadKey, train: Train | None = None) -> None:
         self._workload = workload
         self._residual = Residual(workload)
         self._daily = Daily(workload)
+        self._learning = Learning(workload, train) if train is not None else None
 
     def fit(self, history: WorkSeries) -> Self:
         """Learn from a history, forgetting any other, and return self."""
@@ -44,17 +55,28 @@ class Ladder:
         self._today = np.zeros((len(WIDTHS), 3))
         self._days: deque[Floats] = deque(maxlen=REMEMBERED_DAYS)
         self._is_daily = [False] * len(WIDTHS)
+        if self._learning is not None:
+            self._learning.begin(history)
         for work, is_censored in zip(history.work.tolist(), history.is_censored.tolist(), strict=True):
-            self.update(work, is_censored=is_censored)
+            self._take(work, is_censored=is_censored)
         return self
 
     def update(self, work: float, *, is_censored: bool = False) -> None:
         """Take in the next closed bucket (NaN = unknown); `RefusedError` before `fit`."""
+        self._take(work, is_censored=is_censored)
+        if self._learning is not None:
+            self._learning.append(work, is_censored=is_censored)
+
+    def _take(self, work: float, *, is_censored: bool) -> None:
         track = self._residual.track
         track.append(work, is_censored=is_censored)
         by_residual, by_daily = self._residual.learn(), self._daily.learn()
         for window in by_residual.keys() & by_daily.keys():
             self._today[window] += (by_residual[window], by_daily[window], 1)
+        if self._learning is not None:
+            for window, loss in by_residual.items():
+                below = by_daily.get(window, loss) if self._is_daily[window] else loss
+                self._learning.note(window, track.end_s - WINDOWS_S[window], below)
         if (track.end_s // BUCKET_S) % DAY == 0:
             self._judge()
 
@@ -62,7 +84,7 @@ class Ladder:
         """Return the peaks of all windows; `RefusedError` while no bucket is known."""
         track = self._residual.track
         rungs, rows = zip(*(self._row(window) for window in range(len(WIDTHS))), strict=True)
-        names = [rung for rung in (LastValue.rung, Residual.rung, Daily.rung) if rung in rungs]
+        names = [rung for rung in RUNGS if rung in rungs]
         return forecast(self._workload, " + ".join(names), track, rows)
 
     @property
@@ -72,6 +94,9 @@ class Ladder:
 
     def _row(self, window: int) -> tuple[str, Row | None]:
         """Return the rung and its row; where the daily pattern has a gap the residuals stand in."""
+        row = self._learning.row(window) if self._learning is not None else None
+        if row is not None:
+            return LearnedRung.rung, row
         if self._is_daily[window]:
             row = self._daily.row(window)
             if row is not None:

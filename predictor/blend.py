@@ -1,0 +1,281 @@
+"""Learned and simple forecasts of one window, calibrated on what came and mixed by how they did."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from predictor.conformal import Recent
+from predictor.features import Features
+from predictor.mixing import Mixture
+from predictor.ports import Floats
+from predictor.steps import DAY_S
+
+MEMORY_S = 5 * DAY_S
+"""How long errors are remembered: 3 to 5 days did best on ten public traces."""
+
+SHORT_MEMORY_S = DAY_S
+"""How long one of the simple experts remembers them: it is the first to know of a new regime."""
+
+ENOUGH = 50
+"""Errors that a quantile of them is taken from at least."""
+
+BEYOND = 5
+"""Errors beyond a quantile before a shift, or the short memory, speaks of it: few say anything of a high
+one."""
+
+HALF = 0.5
+"""Share of a conformal shift that is added: small trees are nearly calibrated, and the whole corrects twice,
+late (docs/tune.md)."""
+
+SHIFT_CAP = 1.0
+"""Largest shift on the log scale: few errors can ask for anything at a high quantile."""
+
+FAMILIAR = 1.0
+"""Times the highest demand so far above which no model is believed: a level near nothing makes logs
+explode."""
+
+CUT = 3.0
+"""Times the highest demand so far at which a forecast is cut: nothing like it is in the history."""
+
+TRUST = 8.0
+"""Weight of the two rules to beat (newest or seasonal demand + residual) before anything is known; others have one."""
+
+MEDIAN = 0.5
+
+
+class Origin(NamedTuple):
+    """What the forecast of a window that opens now goes by.
+
+    Attributes:
+        level: Demand that learned forecasts are relative to, plus floor.
+        last: The newest demand, plus floor.
+        floor: What was added to both.
+        seasonal: Highest of the newest demand and of the same window a week ago; NaN where that is not known.
+        highest: Highest demand seen.
+        learned: By model and quantile, log of the demand ahead over level; NaN where there is no model.
+        anchored: By model, log of the median ahead over the newest demand.
+    """
+
+    level: float
+    last: float
+    floor: float
+    seasonal: float
+    highest: float
+    learned: Floats
+    anchored: Floats
+
+    @staticmethod
+    def of(table: Features, step: int, highest: float, learned: Floats, anchored: Floats) -> Origin:
+        """Return what a forecast from a row of a table goes by."""
+        return Origin(
+            table.level[step],
+            table.last[step],
+            table.floor[step],
+            table.seasonal[step],
+            highest,
+            learned,
+            anchored,
+        )
+
+
+class Said(NamedTuple):
+    """A forecast with what it was made from.
+
+    Attributes:
+        demand: By quantile, in order, never negative.
+        is_cut: Whether it was cut at `CUT`.
+        experts: By expert and quantile, NaN where one said nothing.
+        mixed: What they come to, by quantile, before the last shift.
+        logs: Log of the models' average over level by quantile, before its shift.
+    """
+
+    demand: Floats
+    is_cut: bool
+    experts: Floats
+    mixed: Floats
+    logs: Floats
+
+
+class Blend:
+    """The calibrated forecast of one window of one series; `learn` from each outcome once, in order of time.
+
+    Experts are the average of the models with half of its conformal shift, each model as it is, the models'
+    medians anchored on the newest demand, last + residual with a long and a short memory, and max(last, last
+    week) + residual. They are mixed by how they did; where the mixture covered too little of late it is
+    shifted up.
+
+    Args:
+        quantiles: Rising.
+        step_s: Length of a step; time is counted in steps.
+    """
+
+    def __init__(self, quantiles: tuple[float, ...], step_s: int) -> None:
+        self._quantiles = np.array(quantiles)
+        self._is_median = self._quantiles == MEDIAN
+        memory, short = MEMORY_S // step_s, SHORT_MEMORY_S // step_s
+        self._missed = Errors(memory, quantiles, columns=len(quantiles))
+        self._lacked = Errors(memory, quantiles, columns=len(quantiles))
+        self._last = Errors(memory, quantiles)
+        self._lately = Errors(short, quantiles)
+        self._seasonal = Errors(memory, quantiles)
+        self._mixture: Mixture | None = None
+
+    def forecast(self, origin: Origin) -> Said | None:
+        """Return the forecast from an origin, `None` while there is nothing to make one of."""
+        logs = _average(origin.learned)
+        learned = np.minimum(np.vstack([*self._learned(logs, origin)]), FAMILIAR * origin.highest)
+        experts = np.vstack([self._simple(origin), learned])
+        if np.isnan(experts).all(axis=0).any():
+            return None
+        if self._mixture is None:
+            prior = np.ones(len(experts))
+            prior[[0, 2]] = TRUST
+            self._mixture = Mixture(prior, self._quantiles)
+        mixed = np.maximum.accumulate(self._mixture.combine(experts))
+        demand = np.maximum.accumulate(self._raised(mixed, origin.floor))
+        most = CUT * origin.highest
+        return Said(np.minimum(demand, most), bool(demand[-1] > most), experts, mixed, logs)
+
+    def learn(self, at: int, origin: Origin, said: Said | None, actual: float, *, is_bound: bool) -> None:
+        """Take in the outcome of a forecast.
+
+        Args:
+            at: When it became known, in steps; never falls from call to call.
+            origin: What the forecast went by.
+            said: The forecast, `None` if there was none.
+            actual: What came.
+            is_bound: Whether that is only a lower bound; then it may raise a quantile and never lower one.
+        """
+        last, seasonal = _centres(origin)
+        root = math.sqrt(actual)
+        self._last.add(at, (root - last,), is_bound=is_bound)
+        self._lately.add(at, (root - last,), is_bound=is_bound)
+        if math.isfinite(seasonal):
+            self._seasonal.add(at, (root - seasonal,), is_bound=is_bound)
+        if said is None:
+            return
+        ahead = math.log(actual + origin.floor)
+        if np.isfinite(said.logs).all():
+            self._missed.add(at, (ahead - math.log(origin.level) - said.logs).tolist(), is_bound=is_bound)
+        self._lacked.add(at, (ahead - np.log(said.mixed + origin.floor)).tolist(), is_bound=is_bound)
+        if self._mixture is not None and not is_bound:
+            self._mixture.learn(said.experts, said.mixed, actual)
+
+    def _simple(self, origin: Origin) -> Floats:
+        last, seasonal = _centres(origin)
+        said = [
+            last + self._last.quantiles(),
+            last + self._lately.sure_quantiles(),
+            seasonal + self._seasonal.quantiles(),
+        ]
+        demand: Floats = np.maximum(np.vstack(said), 0.0) ** 2
+        return demand
+
+    def _learned(self, logs: Floats, origin: Origin) -> Iterator[Floats]:
+        shifts = np.clip(np.nan_to_num(self._missed.diagonal()), -SHIFT_CAP, SHIFT_CAP)
+        yield _demand(logs + HALF * shifts, origin.level, origin.floor)
+        for one in origin.learned:
+            yield np.where(self._is_median, np.nan, _demand(one, origin.level, origin.floor))
+        for median in origin.anchored:
+            yield np.where(self._is_median, _demand(median, origin.last, origin.floor), np.nan)
+
+    def _raised(self, mixed: Floats, floor: float) -> Floats:
+        shifts = np.clip(np.nan_to_num(self._lacked.sure_diagonal()), 0.0, SHIFT_CAP)
+        return _demand(np.log(mixed + floor) + HALF * shifts, 1.0, floor)
+
+
+class Line:
+    """The forecasts of one window as steps go by: each is learnt from when its window has closed.
+
+    Args:
+        quantiles: Rising.
+        step_s: Length of a step.
+        width: Steps of the window.
+    """
+
+    def __init__(self, quantiles: tuple[float, ...], step_s: int, width: int) -> None:
+        self._blend = Blend(quantiles, step_s)
+        self._open: deque[tuple[Origin, Said | None]] = deque()
+        self._width = width
+        self._at = 0
+
+    def advance(self, origin: Origin, closed: float, *, is_bound: bool) -> Said | None:
+        """Take in a step, and return what is said of the window after it; `None` if there is nothing to say.
+
+        Args:
+            origin: What a forecast from the end of the step goes by.
+            closed: What came in the window that ends with the step, NaN where that is not known whole.
+            is_bound: Whether that is only a lower bound.
+        """
+        if len(self._open) == self._width:
+            opened, said = self._open.popleft()
+            if math.isfinite(closed) and math.isfinite(opened.level):
+                self._blend.learn(self._at, opened, said, closed, is_bound=is_bound)
+        said = self._blend.forecast(origin) if math.isfinite(origin.level) else None
+        self._open.append((origin, said))
+        self._at += 1
+        return said
+
+
+class Errors:
+    """Quantiles of the errors of the last steps; NaN while there are too few.
+
+    Args:
+        memory: Steps that are remembered.
+        quantiles: Rising.
+        columns: Numbers in an error: one, or one for each quantile.
+    """
+
+    def __init__(self, memory: int, quantiles: tuple[float, ...], columns: int = 1) -> None:
+        self._recent = Recent(columns, quantiles)
+        self._memory = memory
+        self._needed = np.array([max(ENOUGH, BEYOND / (1 - quantile)) for quantile in quantiles]) - _ROUND_OFF
+        self._nothing = np.full(len(quantiles), np.nan)
+
+    def add(self, at: int, errors: Sequence[float], *, is_bound: bool) -> None:
+        """Take in an error that became known at a step, and forget what is too old by then."""
+        self._recent.add(at, errors, is_lower_bound=is_bound)
+        self._recent.expire(at - self._memory)
+
+    def quantiles(self) -> Floats:
+        """Return the quantiles of a single column, from `ENOUGH` errors on."""
+        return np.array(self._recent.quantiles()) if len(self._recent) >= ENOUGH else self._nothing
+
+    def sure_quantiles(self) -> Floats:
+        """Return them, each only once `BEYOND` errors lie beyond it."""
+        return np.where(len(self._recent) >= self._needed, self.quantiles(), np.nan)
+
+    def diagonal(self) -> Floats:
+        """Return each quantile of its own column, from `ENOUGH` errors on."""
+        return np.array(self._recent.diagonal()) if len(self._recent) >= ENOUGH else self._nothing
+
+    def sure_diagonal(self) -> Floats:
+        """Return them, each only once `BEYOND` errors lie beyond it."""
+        return np.where(len(self._recent) >= self._needed, self.diagonal(), np.nan)
+
+
+_ROUND_OFF = 1e-9
+
+
+def _centres(origin: Origin) -> tuple[float, float]:
+    """Return what simple experts add their errors to, on a square-root scale: newest demand, and seasonal."""
+    return math.sqrt(max(origin.last - origin.floor, 0.0)), math.sqrt(origin.seasonal)
+
+
+def _average(logs: Floats) -> Floats:
+    """Return the log of the models' mean in demand, by quantile; NaN where there is no model."""
+    is_there = np.isfinite(logs)
+    total = np.where(is_there, np.exp(logs), 0.0).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean: Floats = np.where(is_there.any(axis=0), np.log(total / is_there.sum(axis=0)), np.nan)
+    return mean
+
+
+def _demand(logs: Floats, anchor: float, floor: float) -> Floats:
+    demand: Floats = np.maximum(np.exp(logs) * anchor - floor, 0.0)
+    return demand

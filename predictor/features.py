@@ -1,0 +1,199 @@
+"""What a learned forecast goes by: where demand stands, where it came from and what it did a day ago.
+
+Every feature is relative to a level on a log scale, so that a model learnt at one level holds at another, and
+one model serves many workloads. The row of a step is made from that step and earlier ones only. Forty further
+features (volatility, burst history, clients, other tenants) were measured to add nothing or to over-fit
+(docs/adr/0010-learned-forecasts.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from predictor.calendar import Calendar
+from predictor.ports import Bools, Floats
+from predictor.steps import DAY_S, StepSeries
+
+LEVEL_HALF_LIFE_S = 1800.0
+"""Half-life of the level that features and targets are relative to."""
+
+NEWEST_S = 300
+"""How long the newest demand is a mean of: a minute alone is mostly noise."""
+
+FLOOR = 0.02
+"""Share of the mean so far that is added to demand and level: logs of nothing are finite."""
+
+_STEPS = 3
+"""Newest steps that are looked at one by one."""
+
+_LAGS_S = (600, 1200, 1800, 2400, 3000, 3600, 7200, 10800)
+_WINDOWS_S = (1800, 3600, 10800, 21600, 43200, 86400)
+_HOUR_S = 3600
+_SAME_MINUTES = 6
+"""Hours over which the same minutes of the hour are looked at: what cron starts."""
+
+_WEEK_S = 7 * DAY_S
+
+_TINY = 1e-9
+
+Table = NDArray[np.float32]
+
+
+class Target(StrEnum):
+    """What is forecast of the window ahead."""
+
+    PEAK = "peak"
+    """Its highest step."""
+    STEP = "step"
+    """Its last step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """The table of one series and window, a row a step.
+
+    Attributes:
+        names: Of the columns.
+        rows: By step and column; NaN where a series does not go back that far.
+        level: Demand that the row is relative to, plus floor; NaN before any is known.
+        last: The newest demand, plus floor.
+        floor: What was added.
+        seasonal: The higher of the newest demand and the same window a week ago, as far as that is known.
+        target: Highest demand of the window ahead (or of the step that ends it); NaN where not known whole.
+        is_bound: Where that is a lower bound.
+    """
+
+    names: tuple[str, ...]
+    rows: Table
+    level: Floats
+    last: Floats
+    floor: Floats
+    seasonal: Floats
+    target: Floats
+    is_bound: Bools
+
+
+def features(
+    series: StepSeries,
+    windows_s: Sequence[int],
+    calendar: Calendar,
+    target: Target = Target.PEAK,
+    since: int = 0,
+) -> dict[int, Features]:
+    """Return by window in s the table of a series for what comes in it.
+
+    The row of a step holds nothing later than that step; its target is what came after it. Rows before the
+    step `since` are left out; to leave them out costs less than to make them.
+    """
+    past = _Past(series)
+    recent = _recent(past, since)
+    tables = {}
+    for window_s in windows_s:
+        width = series.steps_in(window_s)
+        asked = ahead(series.highest, width, target)
+        columns = {
+            **recent,
+            **_seasonal(past, width, asked, since),
+            **dict(calendar.columns(series.ends_s[since:], window_s)),
+        }
+        is_bound = pd.Series(series.is_censored.astype(np.float64)).rolling(width).max().shift(-width) > 0
+        tables[window_s] = Features(
+            names=tuple(columns),
+            rows=np.column_stack([np.asarray(column, dtype=np.float32) for column in columns.values()]),
+            level=past.level[since:],
+            last=(past.newest + past.floor)[since:],
+            floor=past.floor[since:],
+            seasonal=np.fmax(past.newest, ago(asked, series.steps_in(_WEEK_S), width))[since:],
+            target=asked[since:],
+            is_bound=is_bound.to_numpy(np.bool_)[since:],
+        )
+    return tables
+
+
+def ahead(values: Floats, width: int, target: Target) -> Floats:
+    """Return by step the target of the window of `width` steps after it, NaN unless all of it is known."""
+    series = pd.Series(values)
+    asked = series.rolling(width).max() if target is Target.PEAK else series
+    return asked.shift(-width).to_numpy(np.float64)
+
+
+def newest(series: StepSeries) -> Floats:
+    """Return by step the newest demand: the mean of five minutes, or the last step where that is longer."""
+    mean = pd.Series(series.values).rolling(series.steps_in(NEWEST_S), min_periods=1).mean()
+    return mean.ffill().to_numpy(np.float64)
+
+
+def ago(asked: Floats, back: int, width: int) -> Floats:
+    """Return by step what came of the window `back` steps ago, NaN where that is not known by now."""
+    if back < width:
+        return np.full(len(asked), np.nan)
+    return pd.Series(asked).shift(back).to_numpy(np.float64)
+
+
+class _Past:
+    """A series with the level that features of it are relative to."""
+
+    def __init__(self, series: StepSeries) -> None:
+        self.series = series
+        self.values = pd.Series(series.values)
+        half_life = LEVEL_HALF_LIFE_S / series.step_s
+        mean = self.values.ewm(halflife=half_life, ignore_na=True).mean()
+        self.floor: Floats = np.maximum(FLOOR * self.values.expanding().mean().to_numpy(np.float64), _TINY)
+        self.level: Floats = mean.to_numpy(np.float64) + self.floor
+        self.newest = newest(series)
+
+    def relative(self, values: pd.Series) -> Floats:
+        """Return values of the last steps on the log scale of the level."""
+        last = slice(len(self.level) - len(values), None)
+        logs: Floats = np.log((values.to_numpy(np.float64) + self.floor[last]) / self.level[last])
+        return logs
+
+
+def _recent(past: _Past, since: int) -> dict[str, Floats]:
+    step_s = past.series.step_s
+    start = max(0, since - past.series.steps_in(_WINDOWS_S[-1]))
+    values, level = past.values[start:], past.level[start:]
+    columns = {f"{k} steps ago": past.relative(values.shift(k)) for k in range(_STEPS)}
+    smooth = values.rolling(past.series.steps_in(_LAGS_S[0]), min_periods=1).mean()
+    for lag_s in _LAGS_S:
+        k = round(lag_s / step_s)
+        if k >= _STEPS:
+            columns[f"{lag_s} s ago"] = past.relative(smooth.shift(k))
+    for window_s in _WINDOWS_S:
+        k = round(window_s / step_s)
+        if k > 1:
+            window = values.rolling(k, min_periods=max(1, k // 2))
+            columns[f"mean of {window_s} s"] = past.relative(window.mean())
+            columns[f"max of {window_s} s"] = past.relative(window.max())
+            columns[f"min of {window_s} s"] = past.relative(window.min())
+            columns[f"sd of {window_s} s"] = np.log1p(window.std().to_numpy(np.float64) / level)
+    return {name: column[since - start :] for name, column in columns.items()}
+
+
+def _seasonal(past: _Past, width: int, asked: Floats, since: int) -> dict[str, Floats]:
+    series = past.series
+    peaks = pd.Series(asked)
+    growth = pd.Series(np.log((asked + past.floor) / past.level))
+    smooth = past.values.rolling(series.steps_in(_HOUR_S), min_periods=1).mean()
+    columns = {}
+    for name, ago_s in (("yesterday", DAY_S), ("last week", _WEEK_S)):
+        k = round(ago_s / series.step_s)
+        if k >= width:
+            columns[f"{name}, window"] = past.relative(peaks.shift(k)[since:])
+            columns[f"{name}, growth"] = growth.shift(k).to_numpy(np.float64)[since:]
+            columns[f"{name}, hour before"] = past.relative(smooth.shift(k)[since:])
+            columns[f"{name}, hour after"] = past.relative(smooth.shift(k - width)[since:])
+    hour = round(_HOUR_S / series.step_s)
+    if width <= hour:
+        same = np.column_stack([growth.shift(k * hour)[since:] for k in range(1, _SAME_MINUTES + 1)])
+        is_known = np.isfinite(same)
+        total, known = np.where(is_known, same, 0.0).sum(axis=1), is_known.sum(axis=1)
+        columns["growth, same minute, mean"] = np.where(known > 0, total / np.maximum(known, 1), np.nan)
+        columns["growth, same minute, max"] = np.fmax.reduce(same, axis=1)
+    return columns

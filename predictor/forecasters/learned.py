@@ -1,0 +1,170 @@
+"""Boosted trees with the rules beside them, on five-minute steps of work: the top rung of the ladder."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+
+import numpy as np
+
+from fleet.demand import QUANTILES, WINDOWS_S
+from predictor.blend import Line, Origin
+from predictor.calendar import Calendar
+from predictor.features import Features, features
+from predictor.forecasters.base import STRIDE, Row, pinball
+from predictor.learned import LEAST_S, OWN, Learned, Lesson, learn
+from predictor.ports import BUCKET_S, WorkSeries
+from predictor.steps import DAY_S, StepSeries
+
+STEP_S = STRIDE * BUCKET_S
+"""Features of single minutes were measured to add nothing from ten minutes ahead on."""
+
+LEARNED = tuple(index for index, window_s in enumerate(WINDOWS_S) if 3 * STEP_S <= window_s <= 12 * STEP_S)
+"""Windows of the grid that are learnt: over shorter ones what stands now says most, and steps are too
+long."""
+
+HELD_OUT_S = 2 * DAY_S
+"""End of a history that a first model does not see: what it says there decides whether the rung is used."""
+
+_RUN_IN_S = 6 * DAY_S
+"""End of a history over which the rules beside the models gather their errors."""
+
+_REMEMBERED_S = 8 * DAY_S
+"""Past that features look back on: last week's window."""
+
+_ENOUGH = DAY_S // STEP_S // 2
+"""Moments at which a comparison counts: half a day of them."""
+
+Below = Mapping[int, Mapping[int, float]]
+
+_THINNED = 2
+"""Every how manieth step is learnt from."""
+
+
+class LearnedRung:
+    """Forecasts of windows in `LEARNED`, made as a five-minute step closes and standing until the next does.
+
+    It is made from a history, in a process of its own where nothing may wait for it, and fed by minutes from
+    then on. It has the windows in which a model that had not seen the last two days cost less there than the
+    rung below: the pinball loss, summed over quantiles, of what it had said a step *earlier*. A forecast
+    stands that long, so it is judged as it is when it is oldest.
+    """
+
+    rung = "learned"
+
+    def __init__(
+        self, model: Learned, calendar: Calendar, series: StepSeries, watched: Mapping[int, _Watched]
+    ) -> None:
+        self._model = model
+        self._calendar = calendar
+        self._series = series
+        self._highest = float(np.nanmax(series.highest))
+        self._minutes: list[tuple[float, bool]] = []
+        self._watched = watched
+
+    @classmethod
+    def trained(cls, history: WorkSeries, below: Below, calendar: Calendar) -> LearnedRung | None:
+        """Return a rung that has learnt from a history, `None` where that is too short or no window is won.
+
+        Args:
+            history: Minutes of work.
+            below: What the rung below lost: by window of the grid and by when it opened, seconds since the
+                epoch.
+            calendar: That the workload's users live by.
+        """
+        series = StepSeries.of_minutes(history.start_s, history.work, history.is_censored, STEP_S)
+        held_out = len(series) - HELD_OUT_S // STEP_S
+        if held_out < LEAST_S // STEP_S:
+            return None
+        tables = features(series, [WINDOWS_S[window] for window in LEARNED], calendar)
+        first = _model(tables, held_out)
+        if first is None:
+            return None
+        watched = {window: _Watched(WINDOWS_S[window]) for window in LEARNED}
+        for one in watched.values():
+            one.run_in(series, tables[one.window_s], first, held_out)
+        won = {window: one for window, one in watched.items() if one.has_won(below.get(window, {}))}
+        last = _model(tables, len(series)) if won else None
+        if last is None:
+            return None
+        rung = cls(last, calendar, series, won)
+        done = (series.end_s - history.start_s) // BUCKET_S
+        for work, is_censored in zip(history.work[done:], history.is_censored[done:], strict=True):
+            rung.update(float(work), is_censored=bool(is_censored))
+        return rung
+
+    def update(self, work: float, *, is_censored: bool) -> None:
+        """Take in the next minute (NaN = unknown)."""
+        self._minutes.append((work, is_censored))
+        if len(self._minutes) == STRIDE:
+            minutes, censored = zip(*self._minutes, strict=True)
+            self._minutes.clear()
+            step = StepSeries.of_minutes(self._series.end_s, np.array(minutes), np.array(censored), STEP_S)
+            self._take(self._series.followed_by(step))
+
+    def row(self, window: int) -> Row | None:
+        """Return the forecast of a window of the grid, `None` where this rung has none."""
+        watched = self._watched.get(window)
+        return watched.row if watched is not None else None
+
+    def _take(self, series: StepSeries) -> None:
+        series = series.part(max(0, len(series) - _REMEMBERED_S // STEP_S), len(series))
+        self._series = series
+        self._highest = float(np.fmax(self._highest, series.highest[-1]))
+        windows_s = [watched.window_s for watched in self._watched.values()]
+        tables = features(series, windows_s, self._calendar, since=len(series) - 1)
+        for watched in self._watched.values():
+            table = tables[watched.window_s]
+            logs, anchored = self._model.predict(table.rows, watched.window_s)
+            origin = Origin.of(table, 0, self._highest, logs, anchored)
+            watched.advance(series, len(series), origin)
+
+
+def _model(tables: Mapping[int, Features], until: int) -> Learned | None:
+    return learn([Lesson(tables, until, STEP_S, _THINNED)], QUANTILES, OWN)
+
+
+class _Watched:
+    """One window: its forecasts, and what they lost."""
+
+    def __init__(self, window_s: int) -> None:
+        self.window_s = window_s
+        self._losses: dict[int, float] = {}
+        self._width = window_s // STEP_S
+        self._line = Line(QUANTILES, STEP_S, self._width)
+        self._rows: deque[Row | None] = deque(maxlen=self._width + 2)
+
+    @property
+    def row(self) -> Row | None:
+        """The newest forecast."""
+        return self._rows[-1] if self._rows else None
+
+    def run_in(self, series: StepSeries, table: Features, model: Learned, held_out: int) -> None:
+        """Go through the end of a history with a model that has not seen the steps from `held_out` on."""
+        logs, anchored = model.predict(table.rows[held_out:], self.window_s)
+        nothing, highest = np.full_like(logs[0], np.nan), np.fmax.accumulate(series.highest)
+        for step in range(max(0, len(series) - _RUN_IN_S // STEP_S), len(series)):
+            place = step - held_out
+            said = (logs[place], anchored[place]) if place >= 0 else (nothing, np.nan)
+            origin = Origin.of(table, step, highest[step], said[0][None], np.array([said[1]]))
+            self.advance(series, step + 1, origin, is_fair=place >= 0)
+
+    def has_won(self, below: Mapping[int, float]) -> bool:
+        """Return whether it cost less than the rung below, at the moments known of both."""
+        both = self._losses.keys() & below.keys()
+        return len(both) >= _ENOUGH and sum(self._losses[at] for at in both) < sum(below[at] for at in both)
+
+    def advance(self, series: StepSeries, end: int, origin: Origin, *, is_fair: bool = True) -> None:
+        """Take in the step before `end`: note what the window that it closes cost, and forecast the next one.
+
+        Only what is said from a step that `is_fair` is noted: with a model that has seen nothing later.
+        """
+        window = slice(max(0, end - self._width), end)
+        closed, is_bound = float(series.highest[window].max()), bool(series.is_censored[window].any())
+        said = self._line.advance(origin, closed, is_bound=is_bound)
+        self._rows.append(Row(said.demand.tolist()) if said is not None and is_fair else None)
+        older = self._rows[0] if len(self._rows) == self._rows.maxlen else None
+        if older is not None and math.isfinite(closed):
+            opened_s = series.start_s + (end - self._width) * STEP_S
+            self._losses[opened_s] = pinball(closed, older.work)

@@ -1,0 +1,162 @@
+"""Models of what comes next, learnt from tables of features: one series' own, or one for many series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from predictor.boosting import QuantileBoosting
+from predictor.calendar import WEEKDAY
+from predictor.features import Features, Table
+from predictor.forest import Forest
+from predictor.ports import Bools, Floats
+from predictor.steps import DAY_S
+
+LEAST_S = 3 * DAY_S
+"""History before an own model is fitted."""
+
+ALIKE = 1.2
+"""Weights within this factor count as equal: weighted fits take twice as long."""
+
+LEAST_ROWS = 100
+"""Rows before one is."""
+
+WEEKS_S = 21 * DAY_S
+"""History from which the day of the week is a feature; with less it is over-fit."""
+
+MEDIAN = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Settings of the trees; `foreslice backtest` measures others (docs/tune.md)."""
+
+    trees: int = 100
+    leaves: int = 7
+    learning_rate: float = 0.06
+    l2: float = 5.0
+    share_of_columns: float = 0.4
+    rows_per_leaf: int = 20
+    bins: int = 32
+
+    def model(self, quantile: float) -> QuantileBoosting:
+        """Return an unfitted model of a quantile."""
+        return QuantileBoosting(
+            quantile,
+            trees=self.trees,
+            leaves=self.leaves,
+            learning_rate=self.learning_rate,
+            l2=self.l2,
+            share_of_columns=self.share_of_columns,
+            rows_per_leaf=self.rows_per_leaf,
+            bins=self.bins,
+        )
+
+
+OWN = Recipe()
+POOLED = Recipe(trees=150, leaves=15, learning_rate=0.08, l2=0.0, share_of_columns=0.5, rows_per_leaf=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """Fitted trees.
+
+    Attributes:
+        quantiles: Of the demand ahead, relative to level; where the median is among them, the last model is
+            the median relative to the newest demand.
+        columns: Which columns of `Features.rows` it looks at, before the window's length.
+        forest: The trees.
+    """
+
+    quantiles: tuple[float, ...]
+    columns: Bools
+    forest: Forest
+
+    def predict(self, rows: Table, window_s: float) -> tuple[Floats, Floats]:
+        """Return by row and quantile the log of what comes over level, and the median's over the newest."""
+        said = self.forest.predict(_with_window(rows[:, self.columns], window_s))
+        n = len(self.quantiles)
+        return said[:, :n], said[:, -1] if said.shape[1] > n else np.full(len(rows), np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What one series teaches at a moment.
+
+    Attributes:
+        tables: Its features by window in s.
+        until: Step before which everything is known, targets too.
+        step_s: Length of a step.
+        stride: Every how manieth step is learnt from; windows of near steps are almost the same.
+    """
+
+    tables: Mapping[int, Features]
+    until: int
+    step_s: int
+    stride: int = 1
+
+
+def learn(lessons: Sequence[Lesson], quantiles: tuple[float, ...], recipe: Recipe) -> Learned | None:
+    """Return a model of all windows of these series, `None` if they teach too little.
+
+    One model serves all windows, with the window's length as a feature. A series weighs by the root of its
+    rows, so that long ones do not drown short ones. A target that is a lower bound (censored demand) takes
+    part where it reaches the quantile of the exact ones, as it may raise a quantile and must not lower one.
+    """
+    parts = [part for lesson in lessons for part in _parts(lesson)]
+    n = sum(len(part.target) for part in parts)
+    if n < LEAST_ROWS:
+        return None
+    rows = np.concatenate([part.rows for part in parts])
+    target = np.concatenate([part.target for part in parts])
+    from_last = np.concatenate([part.from_last for part in parts])
+    is_bound = np.concatenate([part.is_bound for part in parts])
+    weight = np.concatenate([np.full(len(part.target), part.weight) for part in parts])
+    columns = _columns(lessons)
+    rows = rows[:, np.append(columns, True)]
+    tasks = [(quantile, target) for quantile in quantiles]
+    if MEDIAN in quantiles:
+        tasks.append((MEDIAN, from_last))
+    models = []
+    for quantile, targets in tasks:
+        counts = ~is_bound
+        if is_bound.any() and counts.any():
+            counts = counts | (targets >= np.quantile(targets[counts], quantile))
+        weights = weight[counts] / weight[counts].mean() if weight.max() > ALIKE * weight.min() else None
+        models.append(recipe.model(quantile).fit(rows[counts], targets[counts], weights))
+    return Learned(quantiles, columns, Forest.of(models))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    rows: Table
+    target: Floats
+    from_last: Floats
+    is_bound: Bools
+    weight: float
+
+
+def _parts(lesson: Lesson) -> list[_Part]:
+    parts = []
+    for window_s, table in lesson.tables.items():
+        end = max(0, lesson.until - round(window_s / lesson.step_s))
+        known = slice(0, end, lesson.stride)
+        ahead = np.log(table.target[known] + table.floor[known])
+        target, from_last = ahead - np.log(table.level[known]), ahead - np.log(table.last[known])
+        counts = np.isfinite(target) & np.isfinite(from_last)
+        rows = _with_window(table.rows[known][counts], window_s)
+        weight = 1.0 / np.sqrt(max(1, int(counts.sum())))
+        parts.append(_Part(rows, target[counts], from_last[counts], table.is_bound[known][counts], weight))
+    return parts
+
+
+def _columns(lessons: Sequence[Lesson]) -> Bools:
+    names = next(iter(lessons[0].tables.values())).names
+    is_long = max(lesson.until * lesson.step_s for lesson in lessons) >= WEEKS_S
+    return np.array([is_long or name != WEEKDAY for name in names])
+
+
+def _with_window(rows: Table, window_s: float) -> Table:
+    return np.column_stack([rows, np.full(len(rows), np.log(window_s), dtype=np.float32)])

@@ -1,0 +1,157 @@
+"""Learned and simple forecasts of a window, calibrated and mixed."""
+
+import math
+
+import numpy as np
+import pytest
+
+from predictor.blend import CUT, ENOUGH, Blend, Errors, Line, Origin
+
+QUANTILES = (0.5, 0.9, 0.95)
+NAN = math.nan
+STEP_S = 600
+
+
+def origin(last=10.0, learned=NAN, anchored=NAN, seasonal=None, highest=20.0):
+    """Level and newest demand are the same; `learned` is the demand that a model expects by quantile."""
+    floor = 0.1
+    logs = np.full((2, len(QUANTILES)), NAN)
+    logs[0] = np.log((np.asarray(learned) + floor) / (last + floor))
+    return Origin(
+        last + floor,
+        last + floor,
+        floor,
+        last if seasonal is None else seasonal,
+        highest,
+        logs,
+        np.array([math.log((anchored + floor) / (last + floor)), NAN]),
+    )
+
+
+def taught(outcomes, blend=None, is_bound=False, **given):
+    """A blend that has said something from the same origin each time, and seen what came."""
+    blend = blend or Blend(QUANTILES, STEP_S)
+    for at, actual in enumerate(outcomes):
+        start = origin(**given)
+        blend.learn(at, start, blend.forecast(start), actual, is_bound=is_bound)
+    return blend
+
+
+def test_nothing_is_said_of_nothing():
+    assert Blend(QUANTILES, STEP_S).forecast(origin()) is None
+
+
+def test_without_a_model_it_is_last_plus_residual():
+    outcomes = np.random.default_rng(0).uniform(8, 16, 300)
+    said = taught(outcomes).forecast(origin()).demand
+    np.testing.assert_allclose(np.quantile(outcomes, QUANTILES), said, rtol=0.05)
+
+
+def test_a_model_is_used_before_there_are_errors_to_learn_from():
+    said = Blend(QUANTILES, STEP_S).forecast(origin(learned=[10, 12, 14], anchored=11))
+    np.testing.assert_allclose([10.5, 12, 14], said.demand)
+
+
+def test_a_model_that_knows_what_comes_is_believed():
+    outcomes = np.random.default_rng(0).uniform(8, 16, 400)
+    blend = Blend(QUANTILES, STEP_S)
+    for at, actual in enumerate(outcomes):
+        start = origin(learned=[actual] * 3, anchored=actual)
+        blend.learn(at, start, blend.forecast(start), actual, is_bound=False)
+    np.testing.assert_allclose(
+        [9, 9, 9], blend.forecast(origin(learned=[9] * 3, anchored=9)).demand, rtol=0.05
+    )
+
+
+def test_forecasts_are_ordered_finite_and_not_negative():
+    """A16: demand that runs out."""
+    blend = taught([100, 80, 60, 40, 20, 10, 0, 0] * 20, learned=[30, 5, 1], anchored=0, last=0.0)
+    said = blend.forecast(origin(last=0.0, learned=[30, 5, 1])).demand
+    assert (said >= 0).all()
+    assert (np.diff(said) >= 0).all()
+    assert np.isfinite(said).all()
+
+
+def test_no_model_is_believed_above_all_that_was_ever_seen():
+    said = Blend(QUANTILES, STEP_S).forecast(origin(learned=[1e9] * 3, anchored=1e9, highest=25.0))
+    np.testing.assert_allclose([25] * 3, said.demand)
+
+
+def test_what_lies_beyond_the_history_is_cut_and_said_so():
+    blend = taught([400.0] * 100)
+    said = blend.forecast(origin(highest=20.0))
+    assert ([CUT * 20] * 3, True) == (list(said.demand), said.is_cut)
+    assert not blend.forecast(origin(highest=400.0)).is_cut
+
+
+def test_a_lower_bound_may_raise_and_never_lowers():
+    outcomes = np.random.default_rng(0).uniform(8, 16, 110)
+    before = taught(outcomes).forecast(origin()).demand
+    low = taught([2.0] * 20, blend=taught(outcomes), is_bound=True).forecast(origin()).demand
+    high = taught([19.0] * 20, blend=taught(outcomes), is_bound=True).forecast(origin()).demand
+    np.testing.assert_allclose(before, low)
+    assert (high >= before).all()
+    assert high[-1] > before[-1]
+
+
+def test_a_mixture_that_covers_too_little_is_raised():
+    """The model says 10 for .95 where up to 16 comes; nothing else is there to be mixed in."""
+    blend = Blend((0.95,), STEP_S)
+    start = Origin(10.0, 10.0, 0.0, NAN, 40.0, np.zeros((1, 1)), np.array([NAN]))
+    for at, actual in enumerate(np.random.default_rng(0).uniform(8, 16, 120)):
+        blend.learn(at, start, blend.forecast(start), actual, is_bound=False)
+    assert blend.forecast(start).mixed[0] < blend.forecast(start).demand[0] <= 20
+
+
+@pytest.mark.parametrize(("known", "expected"), [(ENOUGH - 1, NAN), (ENOUGH, 2.0)])
+def test_errors_are_silent_until_there_are_enough(known, expected):
+    errors = Errors(1000, QUANTILES)
+    for at in range(known):
+        errors.add(at, (2.0,), is_bound=False)
+    np.testing.assert_array_equal([expected] * 3, errors.quantiles())
+
+
+@pytest.mark.parametrize(
+    ("known", "sure"), [(50, [True, True, False]), (99, [True, True, False]), (100, [True] * 3)]
+)
+def test_a_high_quantile_is_sure_only_of_many_errors(known, sure):
+    errors = Errors(1000, QUANTILES, columns=3)
+    for at in range(known):
+        errors.add(at, (1.0, 2.0, 3.0), is_bound=False)
+    assert sure == list(np.isfinite(errors.sure_diagonal()))
+    np.testing.assert_array_equal([1, 2, 3], errors.diagonal())
+
+
+def test_errors_are_forgotten_with_time():
+    errors = Errors(60, QUANTILES)
+    for at in range(200):
+        errors.add(at, (1.0 if at < 100 else 5.0,), is_bound=False)
+    np.testing.assert_array_equal([5, 5, 5], errors.quantiles())
+
+
+def test_a_line_learns_from_a_window_when_it_has_closed():
+    line, blend = Line(QUANTILES, STEP_S, 3), Blend(QUANTILES, STEP_S)
+    outcomes = np.random.default_rng(0).uniform(8, 16, 200)
+    starts = [origin(last=value) for value in outcomes]
+    opened = []
+    for at, start in enumerate(starts):
+        if at >= 3:
+            blend.learn(at, starts[at - 3], opened[at - 3], outcomes[at], is_bound=False)
+        opened.append(blend.forecast(start))
+        said = line.advance(start, outcomes[at], is_bound=False)
+        expected = opened[-1]
+        assert (expected is None) == (said is None)
+        if said is not None:
+            np.testing.assert_array_equal(expected.demand, said.demand)
+
+
+def test_a_window_that_is_not_known_whole_teaches_nothing():
+    line, other = Line(QUANTILES, STEP_S, 1), Line(QUANTILES, STEP_S, 1)
+    for value in np.random.default_rng(0).uniform(8, 16, 60):
+        line.advance(origin(), value, is_bound=False)
+        other.advance(origin(), value, is_bound=False)
+        other.advance(origin(), NAN, is_bound=False)
+    np.testing.assert_array_equal(
+        line.advance(origin(), NAN, is_bound=False).demand,
+        other.advance(origin(), NAN, is_bound=False).demand,
+    )

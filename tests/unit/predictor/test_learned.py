@@ -1,0 +1,110 @@
+"""Models of what comes next."""
+
+import numpy as np
+import pytest
+
+from predictor.calendar import WEEKDAY, Calendar
+from predictor.features import features
+from predictor.learned import LEAST_ROWS, Lesson, Recipe, learn
+from tests.builders.demand import DAY, HALF_HOUR_S, office, steps
+
+QUICK = Recipe(trees=20, learning_rate=0.2)
+WINDOWS_S = (1800, 3600)
+
+
+def lesson(values, until=None, is_censored=None, **options):
+    tables = features(steps(values, is_censored=is_censored), WINDOWS_S, Calendar())
+    return Lesson(tables, len(values) if until is None else until, HALF_HOUR_S, **options)
+
+
+def said(model, values, window_s=1800):
+    table = features(steps(values), WINDOWS_S, Calendar())[window_s]
+    logs, anchored = model.predict(table.rows, window_s)
+    return np.exp(logs) * table.level[:, None] - table.floor[:, None], np.exp(
+        anchored
+    ) * table.last - table.floor
+
+
+def test_office_hours_are_foreseen_an_hour_ahead():
+    values = office(10)
+    model = learn([lesson(values[: 8 * DAY])], (0.5,), QUICK)
+    before_nine = 9 * DAY + 17
+    assert values[before_nine] < 30
+    assert pytest.approx(100, rel=0.15) == said(model, values, 3600)[0][before_nine, 0]
+
+
+def test_one_model_serves_all_windows():
+    """At a quarter to nine the next half hour is still quiet and the next hour is not."""
+    values = office(10)
+    model = learn([lesson(values[: 8 * DAY])], (0.5,), QUICK)
+    at_half_past_eight = 9 * DAY + 16
+    near, far = (said(model, values, window_s)[0][at_half_past_eight, 0] for window_s in WINDOWS_S)
+    assert far > 2 * near
+
+
+@pytest.mark.parametrize("quantiles", [(0.5, 0.9), (0.9, 0.95)])
+def test_the_median_has_a_second_anchor_where_it_is_asked_for(quantiles):
+    values = office(5)
+    logs, anchored = said(learn([lesson(values)], quantiles, QUICK), values)
+    assert (len(values), len(quantiles)) == logs.shape
+    assert (0.5 in quantiles) == bool(np.isfinite(anchored[DAY:]).all())
+
+
+def test_what_closes_after_the_lesson_is_not_learnt():
+    values = office(6)
+    until = 5 * DAY
+    other = np.append(values[:until], 1e6 * np.ones(DAY))
+    expected, changed = (learn([lesson(one, until)], (0.5,), QUICK) for one in (values, other))
+    np.testing.assert_array_equal(said(expected, values)[0], said(changed, values)[0])
+
+
+def test_too_little_teaches_nothing():
+    assert learn([lesson(office(3), until=LEAST_ROWS // 2)], (0.5,), QUICK) is None
+    assert learn([lesson(office(3), until=LEAST_ROWS // 2 + 2)], (0.5,), QUICK) is not None
+    assert learn([lesson(np.full(5 * DAY, np.nan))], (0.5,), QUICK) is None
+
+
+@pytest.mark.parametrize(("days", "is_looked_at"), [(20, False), (21, True)])
+def test_the_day_of_the_week_counts_from_three_weeks_on(days, is_looked_at):
+    taught = lesson(office(days))
+    model = learn([taught], (0.5,), Recipe(trees=2))
+    assert is_looked_at == model.columns[taught.tables[1800].names.index(WEEKDAY)]
+
+
+def test_constant_and_idle_series_can_be_learnt():
+    for value in (0.0, 7.0):
+        values = np.full(4 * DAY, value)
+        np.testing.assert_allclose(value, said(learn([lesson(values)], (0.9,), QUICK), values)[0], atol=1e-6)
+
+
+def test_an_outage_that_is_masked_is_not_learnt():
+    """A21: 12 h without readings on two days; the peak after it is foreseen as without it."""
+    values, masked = office(10), office(10)
+    masked[4 * DAY : 4 * DAY + 24] = masked[6 * DAY : 6 * DAY + 24] = np.nan
+    clean, other = (learn([lesson(one[: 8 * DAY])], (0.9,), QUICK) for one in (values, masked))
+    last = slice(9 * DAY, None)
+    apart = said(clean, values)[0][last] / said(other, values)[0][last]
+    assert np.abs(np.log(apart)).mean() < 0.15
+
+
+def test_censored_demand_never_lowers_what_is_learnt():
+    values = office(6)
+    is_censored = np.zeros(len(values), bool)
+    is_censored[4 * DAY :] = True
+    shed = np.where(is_censored, values / 10, values)
+    exact, bound = (learn([one], (0.9,), QUICK) for one in (lesson(values), lesson(shed, None, is_censored)))
+    noon = 5 * DAY + 24
+    assert pytest.approx(said(exact, values)[0][noon, 0], rel=0.1) == said(bound, values)[0][noon, 0]
+
+
+def test_a_long_series_does_not_drown_a_short_one():
+    flat, steep = np.full(6 * DAY, 10.0), np.tile([10.0, 30.0], DAY)
+    model = learn([lesson(flat), lesson(steep)], (0.9,), QUICK)
+    assert said(model, steep)[0][-2, 0] > 20
+
+
+def test_thinning_learns_from_every_second_step():
+    values = office(8)
+    whole, thin = (learn([lesson(values, stride=stride)], (0.5,), QUICK) for stride in (1, 2))
+    apart = said(whole, values)[0][2 * DAY :] / said(thin, values)[0][2 * DAY :]
+    assert 0 < np.abs(np.log(apart)).mean() < 0.2
