@@ -7,12 +7,11 @@ from actuator.execute import Executor
 from actuator.gate import Terms
 from fleet.shape import Configuration
 from fleet.workload import Mode, Router, WorkloadKey
-from tests.fakes.cluster import FakeCluster, key, mig
+from tests.fakes.cluster import TICK_S, FakeCluster, key, mig
 
 LLAMA, MISTRAL, QWEN = key("llama"), key("mistral"), key("qwen")
 LARGE, SMALL, WHOLE = mig("3g.40gb"), mig("1g.10gb"), mig("whole")
 CAPACITIES = {LARGE: 0.45, SMALL: 0.1, WHOLE: 1.0}
-TICK_S = 10.0
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from fleet.errors import ConflictError, RefusedError, UnavailableError
 from fleet.shape import Shape
 from fleet.workload import WorkloadKey
 
+TICK_S = 10.0
 WRITES = ("create_variant", "scale", "record", "claim_step", "finish_step", "note_readiness")
 VERBS = ("view", "plans", *WRITES)
 
@@ -224,7 +225,19 @@ class FakeCluster:
     def _replica(self, name, deployment, pod, devices):
         device = devices.get(pod.name)
         is_ready = device is not None and self._now - pod.born >= self.ready_after
-        return Replica(pod.name, name, deployment.shape, device, is_ready, pod.is_leaving, 0.0)
+        created_at_s = TICK_S * pod.born
+        ready_at_s = created_at_s + TICK_S * self.ready_after
+        return Replica(
+            pod.name,
+            name,
+            deployment.shape,
+            device,
+            is_ready,
+            pod.is_leaving,
+            created_at_s,
+            created_at_s if device is not None else None,
+            ready_at_s if is_ready else None,
+        )
 
 
 class Killed(BaseException):

@@ -6,9 +6,11 @@ from actuator.diff import diff
 from actuator.execute import Executor, is_moving
 from actuator.guards import Halt
 from actuator.outcome import Outcome
+from actuator.ports import Readiness
 from actuator.settle import writes
 from fleet.change import Verb
-from fleet.cluster import Replica, Standing, Variant
+from fleet.cluster import Replica, Standing, Start, Variant
+from fleet.errors import UnavailableError
 from fleet.workload import Mode
 from tests.builders.execution import (
     LARGE,
@@ -290,3 +292,38 @@ def replicas(*leaving):
 )
 def test_a_workload_moves_while_replicas_leave_or_are_about_to(expected, wanted, pods):
     assert expected is is_moving(Standing(LLAMA, (Variant("llama", LARGE, wanted, "1", True, pods),)))
+
+
+def test_when_what_was_added_is_ready_its_plan_says_so_once():
+    process = Process(llama(ready_after=3))
+    process.tick(goal({LARGE: 4}))
+    seen = []
+    for _ in range(6):
+        process.tick(goal({LARGE: 4}))
+        seen.append(process.cluster.plans(LLAMA)[0].steps[0].readiness)
+
+    assert [None, None, Readiness(0.0, 30.0)] == seen[:3]
+    assert (Start(0.0, 0.0, 30.0),) == standing(process.cluster).starts
+    assert 1 == process.cluster.calls["note_readiness"]
+
+
+def test_while_nothing_may_be_written_no_readiness_is_noted():
+    cluster = llama(ready_after=1)
+    Process(cluster).tick(goal({LARGE: 4}))
+    for _ in range(3):
+        Process(cluster, dry_run=True).tick(goal({LARGE: 4}))
+        Process(cluster).tick(goal({LARGE: 4}), held=terms(mode=Mode.ADVISE))
+
+    assert standing(cluster).has_news
+    assert 0 == cluster.calls["note_readiness"]
+
+
+def test_readiness_that_cannot_be_noted_is_noted_later():
+    process = Process(llama(ready_after=1))
+    process.tick(goal({LARGE: 4}))
+    process.cluster.fail(LLAMA, UnavailableError("no answer"))
+    process.tick(goal({LARGE: 4}))
+    process.cluster.fail(LLAMA, None)
+    process.tick(goal({LARGE: 4}))
+
+    assert not standing(process.cluster).has_news
