@@ -15,6 +15,7 @@ import typer
 from fleet.errors import InputError, UnavailableError
 from foreslice import output as standard_output
 from foreslice.commands import leave, loop
+from foreslice.commands.backtest import backtest
 from foreslice.commands.bench import bench
 from foreslice.commands.capacity import capacity
 from foreslice.commands.config import config
@@ -45,6 +46,7 @@ app.command()(leave.resume)
 app.command()(leave.restore)
 app.command()(leave.watchdog)
 app.command()(inventory)
+app.command()(backtest)
 app.command()(discover)
 app.command()(sharing)
 app.command()(plan)

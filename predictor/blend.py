@@ -43,7 +43,8 @@ CUT = 3.0
 """Times the highest demand so far at which a forecast is cut: nothing like it is in the history."""
 
 TRUST = 8.0
-"""Weight of the two rules to beat (newest or seasonal demand + residual) before anything is known; others have one."""
+"""Weight, before anything is known, of the two rules to beat (newest or seasonal demand + residual); others
+have one."""
 
 MEDIAN = 0.5
 

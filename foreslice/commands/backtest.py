@@ -1,0 +1,53 @@
+"""Command that scores forecasts on demand that has already come: ``backtest``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from foreslice.commands.options import Output, OutputForm
+
+
+def backtest(  # noqa: PLR0913, PLR0917 -- options
+    file: Annotated[
+        Path, typer.Argument(help="Tidy CSV (.csv, .csv.gz) or Parquet file.", show_default=False)
+    ],
+    time: Annotated[
+        str, typer.Option(help="Column with seconds or timestamps (UTC unless they say).")
+    ] = "timestamp",
+    by: Annotated[str, typer.Option(help="Column that tells series apart; empty = one series.")] = "",
+    value: Annotated[str, typer.Option(help="Column with demand.")] = "value",
+    windows: Annotated[str, typer.Option(help="Windows ahead.")] = "30m,60m",
+    quantiles: Annotated[str, typer.Option(help="Quantiles, rising.")] = ".5,.9,.95,.99",
+    test_fraction: Annotated[
+        float, typer.Option(help="Share of each series, its end, that is scored.", min=0.01, max=0.99)
+    ] = 0.3,
+    test_from: Annotated[
+        str, typer.Option(help="Score from this time on instead, written as in the file.", show_default=False)
+    ] = "",
+    target: Annotated[
+        str, typer.Option(help="Of each window: its highest step (peak) or its last (step).")
+    ] = "peak",
+    zone: Annotated[str, typer.Option(help="Time zone that users live by.")] = "UTC",
+    country: Annotated[str, typer.Option(help="Country whose holidays count, ISO 3166; empty = none.")] = "",
+    plot: Annotated[
+        Path | None, typer.Option(help="Leave pictures in this HTML file.", show_default=False)
+    ] = None,
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Score forecasts of demand, step by step on its past, beside the rules that they must beat."""
+    from foreslice.backtest import Asked, run_backtest
+    from predictor.calendar import Calendar
+    from predictor.sources.demand_table import Columns
+
+    asked = Asked(
+        file=file,
+        columns=Columns(time, by, value),
+        windows=windows,
+        quantiles=quantiles,
+        test_fraction=test_fraction,
+        test_from=test_from,
+        target=target,
+        calendar=Calendar(zone, country),
+    )
+    run_backtest(asked, plot=plot, as_json=output is Output.JSON)
