@@ -3,7 +3,7 @@
 Every feature is relative to a level on a log scale, so that a model learnt at one level holds at another, and
 one model serves many workloads. The row of a step is made from that step and earlier ones only. Forty further
 features (volatility, burst history, clients, other tenants) were measured to add nothing or to over-fit
-(docs/adr/0010-learned-forecasts.md).
+(docs/adr/0021-learned-forecasts.md).
 """
 
 from __future__ import annotations
