@@ -43,7 +43,9 @@ def pack_whole(tableau: Tableau, relaxation: Relaxation, target: float, effort: 
     """
     taken = relaxation.columns.take(relaxation.solved.column > ROUNDING)
     cuts = _useful(relaxation, effort)
-    best = _solve(tableau, cuts, taken, target, effort)
+    # Where something is scarce, what the relaxation takes in parts hardly ever fits whole.
+    is_scarce = bool(relaxation.solved.stock.any() or relaxation.solved.prices.queue.any())
+    best = None if is_scarce else _solve(tableau, cuts, taken, target, effort)
     if best is None or best.cost > target + ROUNDING:
         polished = _solve(tableau, cuts, _near(tableau, relaxation, effort), target, effort)
         if best is None or (polished is not None and polished.cost < best.cost - ROUNDING):

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from allocator.target import Target
 from foreslice.cli import app
 from foreslice.settings.schema import Settings, known_keys
 from foreslice.telemetry import Telemetry
@@ -72,7 +73,7 @@ def test_every_metric_is_explained_and_no_other(pages):
     [text] = [text for path, text in pages.items() if path.name == "operate.md"]
     explained = set(re.findall(r"^\| `(foreslice_\w+)` \|", text, re.MULTILINE))
     telemetry = Telemetry()
-    telemetry.observe(Tick(NOW_S, fleet=fleet(1)))
+    telemetry.observe(Tick(NOW_S, fleet=fleet(1), target=Target({}, {}, 0, 0, (), {})))
     # A counter is read under the name of its samples.
     exported = {
         f"{metric.name}_total" if metric.type == "counter" else metric.name
@@ -108,7 +109,9 @@ def is_command(command):
     return CliRunner().invoke(app, [*words[1:], "--help"]).exit_code == 0
 
 
-@pytest.mark.parametrize("command", ["foreslice plan", "foreslice run --twice", "foreslice config chek FILE"])
+@pytest.mark.parametrize(
+    "command", ["foreslice plant", "foreslice run --twice", "foreslice config chek FILE"]
+)
 def test_what_is_no_command_is_found(command):
     assert not is_command(command)
 
