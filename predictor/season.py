@@ -16,11 +16,13 @@ def season_strength(series: StepSeries, period_s: int) -> float | None:
     Measured, not assumed: a service as a whole can have a day correlation of 0.08 while its clients keep
     office hours. `None` where the history is shorter than two periods, or constant.
     """
-    hourly = pd.Series(series.values).rolling(series.steps_in(_HOUR_S), min_periods=1).mean()
     back = series.steps_in(period_s)
+    if len(series) < 2 * back:
+        return None
+    hourly = pd.Series(series.values).rolling(series.steps_in(_HOUR_S), min_periods=1).mean()
     now, before = hourly[back:].to_numpy(), hourly[: len(hourly) - back].to_numpy()
     is_known = np.isfinite(now) & np.isfinite(before)
-    if len(series) < 2 * back or not is_known.any():
+    if not is_known.any():
         return None
     now, before = now[is_known], before[is_known]
     if np.ptp(now) == 0 or np.ptp(before) == 0:

@@ -17,7 +17,7 @@ def test_noise_does_not():
     assert pytest.approx(0, abs=0.1) == season_strength(steps(values), DAY_S)
 
 
-@pytest.mark.parametrize("values", [office(1.9), np.ones(5 * DAY), np.full(5 * DAY, np.nan)])
+@pytest.mark.parametrize("values", [office(1.9), office(0.4), np.ones(5 * DAY), np.full(5 * DAY, np.nan)])
 def test_it_is_unknown_of_short_constant_and_unknown_histories(values):
     assert season_strength(steps(values), DAY_S) is None
 
