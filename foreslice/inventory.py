@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
@@ -36,14 +37,8 @@ def show_inventory(objects: Sequence[Path], logs: Sequence[Path], at: str, *, as
     except ValueError as wrong:
         fix = "write it as 2026-01-01T13:00:00Z"
         raise InputError(f"{at!r} is no time", where="--at", fix=fix) from wrong
-    try:
+    with _as_the_api_has_it(", ".join(map(str, objects))):
         shown = understand(dump_of(documents, "\n".join(map(_text, logs)), now_s))
-    except (KeyError, TypeError, AttributeError) as wrong:
-        raise InputError(
-            f"an object is not as the API has it ({type(wrong).__name__}: {wrong})",
-            where=", ".join(map(str, objects)),
-            fix="give objects as `kubectl get ... -o yaml` writes them, whole",
-        ) from wrong
     if as_json:
         print(json.dumps(shown, indent=2))  # noqa: T201 -- the command's output
     else:
@@ -60,11 +55,22 @@ def _text(path: Path) -> str:
 def objects_in(path: Path) -> list[object]:
     """Return the documents of a file; `InputError` naming it if they are no objects of a cluster."""
     documents = list(_documents(path))
-    try:
+    with _as_the_api_has_it(str(path)):
         dump_of(documents)
-    except InputError as wrong:
-        raise InputError(wrong.what, where=str(path), fix=wrong.fix) from wrong
     return documents
+
+
+@contextmanager
+def _as_the_api_has_it(where: str) -> Iterator[None]:
+    """Say of objects that cannot be read where they are from: fields that are missing, or of another kind."""
+    try:
+        yield
+    except InputError as wrong:
+        raise InputError(wrong.what, where=where, fix=wrong.fix) from wrong
+    except (LookupError, TypeError, AttributeError, ValueError) as wrong:
+        what = f"an object is not as the API has it ({type(wrong).__name__}: {wrong})"
+        fix = "give objects as `kubectl get ... -o yaml` writes them, whole"
+        raise InputError(what, where=where, fix=fix) from wrong
 
 
 def _documents(path: Path) -> Iterator[object]:
@@ -115,7 +121,9 @@ def _tables(shown: Json) -> Group:
         [f"{len(devices['whole'])} whole", *(f"{n} x {p}" for p, n in devices["instances"].items())]
     )
     lines = (
-        [f"DRA devices: {counts}; free: {', '.join(devices['free']) or 'none'}"] if shown["boards"] else []
+        [f"DRA devices: {counts}; free: {', '.join(map(str, devices['free'])) or 'none'}"]
+        if shown["boards"]
+        else []
     )
     tables = (table for table in (nodes, tenants, shares, queues, findings) if table.row_count)
     return Group(*tables, *lines, f"{len(shown['findings'])} findings")

@@ -111,7 +111,7 @@ def _objects(documents: Iterable[object]) -> Iterable[Json]:
             kind = str(body.get("kind", "")).removesuffix("List")
             version = body.get("apiVersion")
             yield from _objects({"kind": kind, "apiVersion": version, **item} for item in body["items"])
-        elif isinstance(body, dict) and ("mig-configs" in body or ("kind" in body and "metadata" in body)):
+        elif isinstance(body, dict) and ("mig-configs" in body or _is_object(body)):
             yield body
         elif body is not None:
             raise InputError(
@@ -119,6 +119,13 @@ def _objects(documents: Iterable[object]) -> Iterable[Json]:
                 where="objects",
                 fix="give what `kubectl get ... -o yaml` or `-o json` writes",
             )
+
+
+def _is_object(body: Json) -> bool:
+    meta = body.get("metadata")
+    return (
+        isinstance(body.get("kind"), str) and isinstance(meta, dict) and isinstance(meta.get("name", ""), str)
+    )
 
 
 def _configs_in(config_map: Json) -> dict[str, list[Json]]:

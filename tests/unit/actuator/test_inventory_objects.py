@@ -284,7 +284,10 @@ class TestDumps:
             ).configs
         )
 
-    @pytest.mark.parametrize("body", ["text", 5, [1], {"kind": "Node"}, {"metadata": {}}])
+    @pytest.mark.parametrize(
+        "body",
+        ["text", 5, [1], {"kind": "Node"}, {"metadata": {}}, {"kind": "Node", "metadata": {"name": 5}}],
+    )
     def test_what_is_no_object_is_refused(self, body):
         with pytest.raises(InputError, match="no Kubernetes object"):
             dump_of([body])
