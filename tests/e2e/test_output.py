@@ -12,6 +12,7 @@ FORESLICE = Path(sys.executable).with_name("foreslice")
 COMMANDS = [
     ["config", "schema"],
     ["run", "--once", "--output", "json", "--config", ROOT / "config" / "examples" / "file.yaml"],
+    ["inventory", "--objects", ROOT / "tests" / "data" / "cases" / "K09-kai-queues" / "queues.yaml"],
 ]
 
 
@@ -22,7 +23,7 @@ def printing_to(stdout, command):
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=["config", "run"])
+@pytest.mark.parametrize("command", COMMANDS, ids=["config", "run", "inventory"])
 def test_a_full_disk_is_one_line_and_exit_code_2(command):
     with Path("/dev/full").open("w") as full:
         assert (
@@ -31,7 +32,7 @@ def test_a_full_disk_is_one_line_and_exit_code_2(command):
         ) == printing_to(full, command)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=["config", "run"])
+@pytest.mark.parametrize("command", COMMANDS, ids=["config", "run", "inventory"])
 def test_who_is_not_read_any_more_leaves_quietly_with_141(command):
     reader, writer = os.pipe()
     os.close(reader)
