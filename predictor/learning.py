@@ -11,6 +11,7 @@ import numpy as np
 from fleet.workload import WorkloadKey
 from predictor.forecasters.base import Row
 from predictor.forecasters.learned import HELD_OUT_S, LEARNED, Below, LearnedRung
+from predictor.learned import LEAST_S
 from predictor.ports import BUCKET_S, WorkSeries
 from predictor.steps import DAY_S
 
@@ -20,6 +21,10 @@ Train = Callable[[WorkSeries, Below], "Future[LearnedRung | None] | None"]
 
 HISTORY = 15 * DAY_S // BUCKET_S
 """Buckets that are kept to learn from: two weeks, and the day on which a rung is made."""
+
+
+LEAST = (LEAST_S + HELD_OUT_S) // BUCKET_S
+"""Buckets from which on there is something to learn from and something to judge it by."""
 
 
 class Learning:
@@ -56,7 +61,8 @@ class Learning:
         if self._rung is not None:
             self._rung.update(work, is_censored=is_censored)
         end_s = self._start_s + BUCKET_S * len(self._work)
-        if self._pending is None and end_s // DAY_S > self._asked_s // DAY_S:
+        is_due = len(self._work) >= LEAST and end_s // DAY_S > self._asked_s // DAY_S
+        if self._pending is None and is_due:
             self._forget()
             self._pending = self._train(self._history(), self._below)
             if self._pending is not None:

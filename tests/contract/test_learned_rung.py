@@ -159,7 +159,7 @@ class Scripted:
         return answer
 
 
-def learning(script, days=0.5):
+def learning(script, days=5.5):
     one = Learning(KEY, script)
     one.begin(series(np.ones(round(days * DAY))))
     return one
@@ -170,7 +170,16 @@ def test_training_is_asked_for_once_a_day():
     one = learning(script)
     for _ in range(DAY):
         one.append(1.0, is_censored=False)
-    assert [DAY // 2 + 1, DAY] == [len(history.work) for history in script.asked]
+    assert [5.5 * DAY + 1, 6 * DAY] == [len(history.work) for history in script.asked]
+
+
+def test_nothing_is_asked_for_before_five_days_are_there():
+    script = Scripted(done(None))
+    one = learning(script, days=5 - 2 / DAY)
+    one.append(1.0, is_censored=False)
+    assert [] == script.asked
+    one.append(1.0, is_censored=False)
+    assert 1 == len(script.asked)
 
 
 def test_a_busy_workshop_is_asked_again():
