@@ -115,6 +115,7 @@ class Loop:
         self._planned: Mapping[WorkloadKey, Decision] = {}
         self._planned_at_s = float("-inf")
         self._metrics_read_at_s: float | None = None
+        self._asked: Question | None = None
         self._target: Target | None = None
 
     def forecast(self) -> None:
@@ -128,14 +129,14 @@ class Loop:
     def plan(self) -> None:
         """Work out what may be moved or removed; the next ticks follow it where it still fits."""
         seen, question = self._observe()
+        self._asked = question
         if question is not None:
             self._planned = {decision.workload: decision for decision in plan(question)}
             self._planned_at_s = seen.at_s
 
     def aim(self) -> None:
-        """Work out where the whole fleet should be, and how few cards any packing takes."""
-        question = self.question()
-        self._target = target(question) if question is not None else None
+        """Work out where the whole fleet should be for what was planned for, and how few cards would do."""
+        self._target = target(self._asked) if self._asked is not None else None
 
     def question(self) -> Question | None:
         """Return what would be decided on now, `None` without a cluster to look at."""

@@ -34,7 +34,7 @@ class Effort:
     per_ask: int = 8
     reduced_cost: float = 0.05
     enough: float = 0.005
-    enough_limited: float = 0.01
+    enough_limited: float = 0.015
     tries: int = 14
     steps: int = 16
     nodes: int = 20

@@ -108,7 +108,6 @@ def test_full_problem(benchmark, is_tight):
         bound_by=sum(bool(binding) for *_, binding in figures),
     )
     assert all(gap <= 0.02 or binding for _, gap, binding in figures)
-    assert 2 >= np.median(seconds)
     benchmark.pedantic(pack, args=(later,), rounds=1)
 
 

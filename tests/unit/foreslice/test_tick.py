@@ -234,6 +234,25 @@ def test_without_a_cluster_it_observes_and_forecasts():
     assert 0 == tick.cards_if_packed
 
 
+class TestTarget:
+    def test_each_tick_tells_where_the_fleet_should_be_as_of_the_last_plan(self):
+        scene = Scene(steady(1.7), stands="5 x whole").learn()
+        scene.loop.plan()
+        assert scene.tick().target is None
+        scene.loop.aim()
+        aim = scene.tick().target
+
+        assert (2, 2) == (aim.cards, aim.least)
+        assert set(aim.goals) == {scene.workload.key}
+
+    def test_without_a_cluster_there_is_none(self):
+        scene = Scene(steady(2.0))
+        scene.loop = scene.loop_on(None)
+        scene.learn().loop.aim()
+        assert scene.tick().target is None
+        assert scene.loop.question() is None
+
+
 class TestWhatMayBeWritten:
     @pytest.mark.parametrize("mode", [Mode.OFF, Mode.FORECAST_ONLY, Mode.ADVISE])
     @pytest.mark.parametrize("work", [0.1, 3.0], ids=["too much", "too little"])
