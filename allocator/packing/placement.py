@@ -32,7 +32,9 @@ def place(packing: Packing, cards: Sequence[Card]) -> tuple[Card, ...]:
     Cards with the same layout and the same replicas that may stay are one class; classes are matched to cuts
     so that the fewest replicas move (a transportation problem, whose vertices are whole numbers). Replicas
     whose seat is kept stay; the others are seated where a seat is free already, then on fresh cards, then on
-    cards that are cut anew. `InputError` naming the missing cards if there are too few.
+    cards that are cut anew.
+
+    `InputError` naming the missing cards if there are too few, and for replicas over several cards.
     """
     wanted = _wanted(packing)
     staying = _staying(cards, wanted)
@@ -78,6 +80,12 @@ def _targets(packing: Packing, index: int) -> list[tuple[Cut, int]]:
     first, last = tableau.offsets[index], tableau.offsets[index + 1]
     count: Counter[Cut] = Counter()
     for row in np.flatnonzero((packed.cuts.stock == index) & (packed.cards > 0)).tolist():
+        if packed.cuts.width[row] > 1:
+            raise InputError(
+                "replicas over several cards are counted, but not placed on cards yet",
+                where=f"board {tableau.problem.stocks[index].board.id}",
+                fix="place them by node first, and offer the rest",
+            )
         count[tuple(packed.cuts.counts[row, first:last].tolist())] += int(packed.cards[row])
     return sorted(count.items())
 

@@ -63,6 +63,8 @@ class StockRoom:
         """
         if piece.share:
             return self._take_share(piece)
+        if piece.shape.cards > 1:
+            return None  # which cards are joined is not known here
         if piece.shape.is_whole:
             return (self._unused.pop(), Seat(piece.shape), True) if self._unused else None
         return self._take_mig(piece.shape)

@@ -87,6 +87,11 @@ def test_where_there_is_no_room_nothing_is_taken(name):
     assert StockRoom(SHARED, [Card("a", 0, {Seat(shape("whole")): key("x")})], MIX).take(piece(name)) is None
 
 
+def test_cards_that_must_be_joined_are_not_taken_one_by_one():
+    joined = stock(spans=(2,))
+    assert StockRoom(joined, [card("a"), card("b")], MIX).take(joined.pieces[1]) is None
+
+
 def test_a_fork_leaves_the_original_as_it_is():
     room = StockRoom(SHARED, [card("a"), card("b")], MIX)
     twin = room.fork()

@@ -1,6 +1,7 @@
 """The order in which one placement becomes another."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,9 @@ from allocator.packing.pack import pack
 from allocator.packing.placement import place
 from allocator.packing.transition import transition
 from fleet.errors import InputError
+from fleet.shape import Shape
 from fleet.workload import Router
-from tests.builders.fleet import key, shape
+from tests.builders.fleet import BOARD, key, shape
 from tests.builders.packing import ask, problem, stock
 
 BIG, SMALL = Seat(shape("3g.40gb"), 4), Seat(shape("1g.10gb"), 0)
@@ -127,3 +129,13 @@ def test_cards_of_another_stock_are_left_alone():
     on = (Card("one", 0, {}), Card("two", 1, {}))
     after = placed(ask("x", 1.0, {"whole": 1.0}), on=on, stocks=two)
     assert 1 == sum(card.is_used for card in after)
+
+
+def test_replicas_over_several_cards_are_packed_but_not_placed():
+    two = Shape(BOARD.id, cards=2)
+    asked = problem(ask("x", 1.9, {}), stocks=(stock(spans=(2,)),))
+    asked = problem(replace(asked.asks[0], works={two: 2.0}), stocks=asked.stocks)
+    packing = pack(asked)
+    assert (2, 2.0) == (packing.cards, packing.least)
+    with pytest.raises(InputError, match="several cards"):
+        place(packing, (Card("a", 0, {}), Card("b", 0, {})))
