@@ -33,6 +33,7 @@ from foreslice.settings.schema import (
     Settings,
 )
 from foreslice.tick import Loop
+from foreslice.training import Workshop
 from predictor.demand import HISTORY_SIGNALS
 from predictor.ladder import Ladder
 from predictor.ports import Forecaster, MetricsSource
@@ -259,7 +260,12 @@ def loop_of(settings: Settings, surroundings: Surroundings) -> Loop:
         quiet_s=loop.quiet,
     )
     workloads = tuple(w for w in workloads_of(settings) if w.mode is not Mode.OFF)
-    return make_loop(workloads, surroundings, timing, _ladder, loop.history, rules_of(settings))
+    workshop = Workshop()
+
+    def ladder(workload: Workload) -> Forecaster:
+        return Ladder(workload.key, workshop.train)
+
+    return make_loop(workloads, surroundings, timing, ladder, loop.history, rules_of(settings))
 
 
 def make_loop(
@@ -288,7 +294,3 @@ def make_loop(
         surroundings.cluster,
         rules,
     )
-
-
-def _ladder(workload: Workload) -> Forecaster:
-    return Ladder(workload.key)

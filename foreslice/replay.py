@@ -25,6 +25,7 @@ from foreslice.clock import BUCKET_LAG_S
 from foreslice.compose import Surroundings, make_loop
 from foreslice.rules import Rules
 from foreslice.tick import Loop, Tick
+from foreslice.training import train_here
 from predictor.forecasters.hold import Hold
 from predictor.ladder import Ladder
 from predictor.ports import BUCKET_S, Floats, Forecaster, WorkSeries
@@ -223,7 +224,7 @@ def _loop(policy: Policy, world: World, workloads: tuple[Workload, ...], day: Da
             case Policy.ORACLE:
                 return OraclePeaks(world.truth(workload.key))
             case _:
-                return Ladder(workload.key)
+                return Ladder(workload.key, train_here)
 
     surroundings = Surroundings(
         clock=_WorldClock(world),

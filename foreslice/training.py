@@ -1,0 +1,60 @@
+"""Where learned rungs are made: in a process beside the service, or on the spot."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+
+import structlog
+
+from predictor.calendar import Calendar
+from predictor.forecasters.learned import Below, LearnedRung
+from predictor.ports import WorkSeries
+
+NICENESS = 10
+"""Training yields to the loop that it is for."""
+
+
+class Workshop:
+    """Makes one rung at a time in a child process, which starts with the first.
+
+    Whatever the fleet's size, one core at most is busy with it, nothing waits in a queue, and little is left
+    to wait for when the service ends.
+    """
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        self._newest: Future[LearnedRung | None] | None = None
+
+    def train(self, history: WorkSeries, below: Below) -> Future[LearnedRung | None] | None:
+        """Return what will be the rung of this history, `None` while another is being made: ask again."""
+        if self._newest is not None and not self._newest.done():
+            return None
+        try:
+            self._newest = self._begin(history, below)
+        except BrokenProcessPool:  # the child was killed
+            self._pool = None
+            self._newest = self._begin(history, below)
+        return self._newest
+
+    def _begin(self, history: WorkSeries, below: Below) -> Future[LearnedRung | None]:
+        if self._pool is None:
+            # Forking a process with threads may copy a lock that is held: the child starts from nothing.
+            self._pool = ProcessPoolExecutor(1, get_context("spawn"), os.nice, (NICENESS,))
+        made = self._pool.submit(LearnedRung.trained, history, below, Calendar())
+        made.add_done_callback(_log_failure)
+        return made
+
+
+def train_here(history: WorkSeries, below: Below) -> Future[LearnedRung | None]:
+    """Make the rung on the spot, as a replay does."""
+    made: Future[LearnedRung | None] = Future()
+    made.set_result(LearnedRung.trained(history, below, Calendar()))
+    return made
+
+
+def _log_failure(made: Future[LearnedRung | None]) -> None:
+    if (error := made.exception()) is not None:
+        structlog.get_logger().warning("training failed", error=repr(error))
