@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from fleet.errors import InputError, UnavailableError
+from fleet.errors import ConflictError, InputError, UnavailableError
 from foreslice import output as standard_output
 from foreslice.commands import leave, loop
 from foreslice.commands.backtest import backtest
@@ -23,6 +23,7 @@ from foreslice.commands.discover import discover
 from foreslice.commands.history import history
 from foreslice.commands.inventory import inventory
 from foreslice.commands.metrics import metrics
+from foreslice.commands.models import models
 from foreslice.commands.options import (
     EXIT_BUG,
     EXIT_INPUT,
@@ -55,6 +56,7 @@ app.add_typer(config, name="config")
 app.add_typer(metrics, name="metrics")
 app.add_typer(bench, name="bench")
 app.add_typer(history, name="history")
+app.add_typer(models, name="models")
 
 
 def _print_version(asked: bool) -> None:
@@ -81,7 +83,7 @@ def main() -> None:
         _run_app()
     except BrokenPipeError:  # as in `foreslice config schema | head -1`: no trouble, so nothing to say
         _leave("", EXIT_UNREAD)
-    except InputError as error:
+    except (InputError, ConflictError) as error:
         _leave(str(error), EXIT_INPUT)
     except UnavailableError as error:
         _leave(str(error), EXIT_UNAVAILABLE)

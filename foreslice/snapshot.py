@@ -9,8 +9,8 @@ from typing import Any
 
 from allocator.decide import Question
 from fleet.cluster import Fleet
+from fleet.codec import decode, encode
 from fleet.errors import InputError
-from foreslice.codec import decode, encode
 
 FORMAT = "foreslice snapshot 1"
 

@@ -7,7 +7,7 @@ from enum import IntEnum, StrEnum
 
 import pytest
 
-from foreslice.codec import decode, encode
+from fleet.codec import decode, encode
 
 
 class Colour(StrEnum):
