@@ -14,8 +14,10 @@ from math import ceil
 from allocator.decide import Question
 from allocator.packing.cards import Card, Seat
 from allocator.packing.pack import Packing, pack
+from allocator.packing.placement import place
 from allocator.packing.problem import Ask, Problem, Stock
 from allocator.packing.standing import standing_on
+from allocator.packing.transition import Transition, transition
 from fleet.boards import Board
 from fleet.cluster import Fleet
 from fleet.devices import Device
@@ -42,6 +44,7 @@ class Target:
         least: Cards that every packing takes at least.
         binding: What is scarce, dearest first.
         worth: Cards that one replica of each shape is worth in this fleet now.
+        packing: What the goals were taken from, `None` where nothing was packed.
     """
 
     goals: Mapping[WorkloadKey, Configuration] = field(hash=False)
@@ -50,6 +53,7 @@ class Target:
     least: int
     binding: tuple[str, ...]
     worth: Mapping[Shape, float] = field(hash=False)
+    packing: Packing | None = field(default=None, compare=False, repr=False)
 
     @property
     def gap(self) -> float:
@@ -86,7 +90,20 @@ def target(question: Question) -> Target:
         least=_least_cards(ample),
         binding=packing.binding,
         worth=_worth(ample),
+        packing=packing,
     )
+
+
+def way_to(aim: Target, question: Question) -> Transition:
+    """Return the moves that take the fleet to a target, make before break, and what stands in the way.
+
+    Where layouts and seats are ours to choose. `InputError` where the target has replicas over several cards.
+    """
+    if aim.packing is None:
+        return Transition((), ())
+    problem = aim.packing.tableau.problem
+    before = cards_of(question.fleet, tuple(stock.board for stock in problem.stocks))
+    return transition(before, place(aim.packing, before), problem.asks)
 
 
 def _problem(question: Question) -> Problem:

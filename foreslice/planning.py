@@ -16,7 +16,7 @@ from rich.text import Text
 from allocator.decide import Decision, Question, plan
 from allocator.need import Need
 from allocator.offers import Offers
-from allocator.target import Target, target
+from allocator.target import Target, target, way_to
 from fleet.errors import InputError, UnavailableError
 from fleet.shape import Configuration
 from fleet.workload import Mode, Workload
@@ -89,11 +89,31 @@ def report_of(question: Question) -> dict[str, Any]:
             "target_without_forecast": blind.cards,
         },
         "binding": list(aim.binding),
+        **_way(aim, question),
         "workloads": [
             _workload(workload, question, aim, blind, decided.get(workload.key))
             for workload in sorted(question.workloads, key=lambda workload: workload.key)
         ],
     }
+
+
+def _way(aim: Target, question: Question) -> dict[str, Any]:
+    """Return the moves to the target in order, and what stands in the way."""
+    try:
+        way = way_to(aim, question)
+    except InputError as error:
+        return {"moves": [], "stuck": [str(error)]}
+    moves = [
+        {
+            "do": move.act,
+            "card": move.card,
+            "seat": str(move.seat) if move.seat else None,
+            "workload": str(move.workload) if move.workload else None,
+            "is_detour": move.is_detour,
+        }
+        for move in way.moves
+    ]
+    return {"moves": moves, "stuck": list(way.stuck)}
 
 
 def _workload(
@@ -236,5 +256,7 @@ def _as_text(report: Mapping[str, Any]) -> RenderableType:
         f"without the forecast it takes {cards['target_without_forecast']}."
     )
     unit = "Work is in full reference replicas (1.00 = one whole card at its limit)."
-    notes = [summary, *(f"scarce: {line}" for line in report["binding"]), unit]
+    way = f"{len(report['moves'])} moves lead there, each start before its stop."
+    scarce = [f"scarce: {line}" for line in report["binding"]]
+    notes = [summary, way, *scarce, *(f"in the way: {line}" for line in report["stuck"]), unit]
     return Group(table, *(Text(note) for note in notes))

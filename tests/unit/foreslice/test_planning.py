@@ -90,6 +90,16 @@ def test_a_plan_says_target_certificate_reasons_and_what_it_were_without_the_for
     assert first["because"]
 
 
+def test_the_way_is_told_move_by_move_starts_before_stops(files, capsys):
+    report = printed(capsys, *files(a=0.4, b=0.4), None)
+
+    assert [] == report["stuck"]
+    acts = [(move["do"], move["workload"]) for move in report["moves"]]
+    for name in ("serving/a", "serving/b"):
+        assert acts.index(("start", name)) < acts.index(("stop", name))
+    assert {"card-0", "card-1", "card-2", "card-3"} >= {move["card"] for move in report["moves"]}
+
+
 def test_the_same_files_give_the_same_bytes(files, capsys):
     args = files(a=0.4, b=0.7)
     print_plan(*args, None, as_json=True)
