@@ -88,7 +88,7 @@ class Reflector:
         with self._lock:
             self._closed.set()
             if self._stream is not None:
-                with suppress(RuntimeError, ValueError):  # it has ended by itself
+                with suppress(RuntimeError, ValueError, OSError):  # it has ended by itself
                     self._stream.shutdown()
         self._thread.join()
 

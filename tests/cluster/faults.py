@@ -66,7 +66,7 @@ class Proxy:
     def cut_watches(self):
         """End every answer that is still on its way, as a load balancer does."""
         for stream in list(self.streams):
-            with suppress(RuntimeError):  # it has ended by itself
+            with suppress(RuntimeError, ValueError, OSError):  # it has ended by itself
                 stream.shutdown()
 
     def fault(self, method, path):

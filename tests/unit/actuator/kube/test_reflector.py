@@ -125,3 +125,18 @@ def test_without_the_definition_of_plans_there_are_none(server, mirror):
     with closing(Reflector(server, scope, mirror)) as running:
         assert (True, []) == (running.is_listed(3), names(mirror, scope))
         assert running.age_s() is not None
+
+
+@pytest.mark.parametrize("error", [RuntimeError, ValueError, OSError])
+def test_a_watch_that_ends_by_itself_while_it_is_closed_is_closed(server, mirror, error):
+    reflector = Reflector(server, SHOP, mirror)
+    until(lambda: server.streams[SHOP.path])
+    (stream,) = server.streams[SHOP.path]
+    end = stream.shutdown
+
+    def end_and_fail():
+        end()
+        raise error
+
+    stream.shutdown = end_and_fail
+    reflector.close()
