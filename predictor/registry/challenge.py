@@ -1,0 +1,89 @@
+"""A challenger out of a fleet's history: learnt from its past, tried on the days that came after."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from fleet.errors import InputError
+from predictor.backtest import Question
+from predictor.features import features
+from predictor.learned import POOLED, Lesson, Recipe, learn
+from predictor.registry import artefact
+from predictor.registry.artefact import Model
+from predictor.registry.manifest import Signature, Training, fingerprint
+from predictor.registry.trial import Folds, scores_of
+from predictor.steps import StepSeries
+
+ROWS = 40_000
+"""Rows by window that a model is fitted to, evenly thinned down to."""
+
+
+def challenger(
+    name: str,
+    series: Sequence[StepSeries],
+    *,
+    question: Question,
+    tried_from_s: int,
+    champions: Mapping[str, Model],
+    made_s: int,
+    recipe: Recipe = POOLED,
+) -> dict[str, bytes]:
+    """Return the files of one model of all series, scored beside champions on what none of them has seen.
+
+    Args:
+        name: Of the model.
+        series: Of equal step.
+        question: What is forecast of them.
+        tried_from_s: What ends later is not learnt from but tried on: first calibrated, then scored.
+        champions: Models by version whose losses a gate will ask for, taught on nothing later than that.
+        made_s: Now, seconds since the epoch.
+        recipe: Settings of the trees.
+
+    Raises:
+        InputError: Steps differ, windows differ in their features, or there is too little to learn from or
+            to try on.
+    """
+    where = f"model {name}"
+    if len({one.step_s for one in series}) != 1:
+        raise InputError("has series of several steps, or none", where=where, fix="give series of one step")
+    step_s = series[0].step_s
+    cuts = [min(len(one), max(0, (tried_from_s - one.start_s) // step_s)) for one in series]
+    tables = [features(one, question.windows_s, question.calendar, question.target) for one in series]
+    stride = max(1, math.ceil(sum(cuts) / ROWS))
+    lessons = [Lesson(one, cut, step_s, stride) for one, cut in zip(tables, cuts, strict=True) if cut]
+    if len({table.names for one in tables for table in one.values()}) != 1:
+        raise InputError(
+            "has windows with different features", where=where, fix="leave out those of over an hour"
+        )
+    model = learn(lessons, question.quantiles, recipe) if lessons else None
+    if model is None:
+        raise InputError("has too little to learn from", where=where, fix="give more days before those tried")
+    later = [
+        features(one, question.windows_s, question.calendar, question.target, cut)
+        for one, cut in zip(series, cuts, strict=True)
+        if cut < len(one)
+    ]
+    folds = Folds(later, step_s, question.quantiles)
+    scores = scores_of(folds, model, champions)
+    if not scores:
+        raise InputError("has nothing to be tried on", where=where, fix="let more days be tried")
+    first = later[0][question.windows_s[0]]
+    taught = [one.part(0, cut) for one, cut in zip(series, cuts, strict=True) if cut]
+    return artefact.write(
+        name,
+        model,
+        first.rows,
+        signature=Signature(
+            first.names, question.windows_s, question.quantiles, step_s, question.target.value
+        ),
+        training=Training(
+            from_s=min(one.start_s for one in taught),
+            until_s=max(one.end_s for one in taught),
+            series=len(taught),
+            data=fingerprint(one.values for one in taught),
+        ),
+        folds=folds.fingerprint,
+        scores=scores,
+        made_s=made_s,
+    )
