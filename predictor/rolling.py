@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +17,7 @@ from predictor.steps import DAY_S, StepSeries
 DAILY_UNTIL_S = 21 * DAY_S
 """History up to which models are refitted daily, weekly from then on."""
 
-ROWS = 40_000
+ROWS = 80_000
 """Rows that a model is fitted to, evenly thinned down to: windows of near steps are almost the same."""
 
 Tables = Mapping[int, Features]
@@ -104,8 +105,14 @@ def _steps(series: StepSeries, at_s: float, until_s: float) -> slice:
     return slice(int(first), int(stop))
 
 
+def thinned(lessons: Sequence[Lesson]) -> list[Lesson]:
+    """Return lessons that have at most `ROWS` rows together, thinned alike."""
+    rows = sum(lesson.until * len(lesson.tables) for lesson in lessons)
+    return [replace(lesson, stride=max(1, math.ceil(rows / ROWS))) for lesson in lessons]
+
+
 def _fit(lessons: Sequence[Lesson], quantiles: tuple[float, ...], recipe: Recipe) -> Learned | None:
-    return learn(lessons, quantiles, recipe) if lessons else None
+    return learn(thinned(lessons), quantiles, recipe) if lessons else None
 
 
 def _say(logs: Mapping[int, Logs], tables: Tables, span: slice, models: Sequence[Learned | None]) -> None:

@@ -5,9 +5,10 @@ import pytest
 
 from predictor.calendar import Calendar
 from predictor.features import features
-from predictor.rolling import refit_times, roll
+from predictor.learned import Lesson
+from predictor.rolling import ROWS, refit_times, roll, thinned
 from predictor.steps import DAY_S
-from tests.builders.demand import DAY, office, steps
+from tests.builders.demand import DAY, HALF_HOUR_S, office, steps
 
 
 def rolled(*series, first_day=4):
@@ -62,3 +63,12 @@ def test_a_new_series_is_served_by_what_others_have_taught():
     assert np.isnan(new.learned[:, 0]).all()
     assert np.isfinite(new.learned[:, 1]).all()
     assert np.isfinite(alone.learned[4 * DAY :, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("steps_each", "windows", "stride"),
+    [([10], 2, 1), ([ROWS], 1, 1), ([ROWS], 2, 2), ([ROWS, ROWS // 2], 2, 3)],
+)
+def test_many_rows_are_thinned_alike(steps_each, windows, stride):
+    lessons = [Lesson(dict.fromkeys(range(windows)), until, HALF_HOUR_S) for until in steps_each]
+    assert {stride} == {one.stride for one in thinned(lessons)}
