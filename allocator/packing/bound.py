@@ -36,7 +36,7 @@ def bound_at(tableau: Tableau, cuts: Cuts, solved: Relaxed, effort: Effort) -> t
     Dual feasibility is made, not assumed: piece prices are scaled down until no layout of any stock, seen
     or not, is worth more than its card (Farley 1990, for cutting stock). Then any packing costs at least the
     sum over workloads of the cheapest configuration at these prices, less what the limits on cards, queues
-    and cards that need no cutting are worth.
+    and cards that need no cutting are worth. Pieces that nobody takes get the highest price that is feasible.
     """
     problem = tableau.problem
     stock, piece = solved.stock.copy(), solved.prices.piece.copy()
@@ -50,6 +50,7 @@ def bound_at(tableau: Tableau, cuts: Cuts, solved: Relaxed, effort: Effort) -> t
         card = one.price + problem.recut + stock[index]
         if worth > card:
             piece[first : first + width] *= card / worth
+    piece = _raised(tableau, piece, stock)
     prices = Prices(piece, solved.prices.queue)
     floor, met = floors(tableau, prices, effort.slack, effort.branches)
     parts = [met]
@@ -67,28 +68,28 @@ def bound_at(tableau: Tableau, cuts: Cuts, solved: Relaxed, effort: Effort) -> t
     return Bound(total, prices, stock), joined(*parts)
 
 
-def worth(tableau: Tableau, bound: Bound) -> Prices:
-    """Return the prices of a bound, raised for pieces that nobody takes to what they would take from others.
+def _raised(tableau: Tableau, piece: Floats, stock: Floats) -> Floats:
+    """Return prices raised for pieces that nobody takes to what they would take from others, shape (P,).
 
     A piece that no configuration uses has no price in the relaxation; who thinks of using it must know that
     its card could be cut into something else. No layout is worth more than its card afterwards either.
     """
-    piece = bound.prices.piece.copy()
-    for index, stock in enumerate(tableau.problem.stocks):
-        card = stock.price + float(bound.stock[index])
-        first, width = tableau.offsets[index], len(stock.pieces)
+    piece = piece.copy()
+    for index, one in enumerate(tableau.problem.stocks):
+        card = one.price + float(stock[index])
+        first, width = tableau.offsets[index], len(one.pieces)
         price = piece[first : first + width]
-        cuts, cards = np.array(stock.cuts), np.array([stock.cards_of(cut) for cut in stock.cuts])
-        for nth in range(width - len(stock.shares)):
+        cuts, cards = np.array(one.cuts), np.array([one.cards_of(cut) for cut in one.cuts])
+        for nth in range(width - len(one.shares)):
             n = cuts[:, nth]
             left = (card * cards - cuts @ price)[n > 0] / n[n > 0]
             price[nth] += max(0.0, float(left.min(initial=np.inf))) if left.size else 0.0
-        shares = price[width - len(stock.shares) :]
-        for nth, share in enumerate(stock.shares):
-            of_rest, _ = worth_of_shares(stock, shares)
+        shares = price[width - len(one.shares) :]
+        for nth, share in enumerate(one.shares):
+            of_rest, _ = worth_of_shares(one, shares)
             fits = range(1, SHARE_UNITS // share + 1)
             shares[nth] = max(shares[nth], min((card - of_rest[SHARE_UNITS - n * share]) / n for n in fits))
-    return Prices(piece, bound.prices.queue)
+    return piece
 
 
 def is_limited(tableau: Tableau) -> bool:

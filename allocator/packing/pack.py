@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from allocator.packing.bound import Bound, is_limited, worth
+from allocator.packing.bound import Bound, is_limited
 from allocator.packing.columns import Prices
 from allocator.packing.effort import Effort
 from allocator.packing.integer import Packed, pack_whole
@@ -40,7 +40,7 @@ class Packing:
     @property
     def worth(self) -> Prices:
         """What each piece is worth in this fleet, whether anyone takes it or not."""
-        return worth(self.tableau, self.bound)
+        return self.bound.prices
 
     @property
     def binding(self) -> tuple[str, ...]:

@@ -40,8 +40,8 @@ def floors(
     """Return what no configuration of a workload can cost less than, (n,), and cheaper columns met.
 
     Over every configuration that carries `level` of the work on one kind of card, upper limits on replicas
-    aside; a workload that no card can carry has an infinite floor. `slack` is the part of a price that is not
-    worth looking for.
+    aside where shapes may be mixed; a workload that no card can carry has an infinite floor. `slack` is the
+    part of a price that is not worth looking for.
     """
     floor = np.full(tableau.work.size, NEVER)
     found = [no_columns(tableau)]
@@ -49,7 +49,8 @@ def floors(
         unit, domain, least = unit_prices(tableau, kind, prices)
         work = tableau.work[kind.asks] * level
         fewest = fewest_of(tableau, kind) * (level > 0)
-        alone = _paid(_single(kind, least, work, fewest, np.full(len(work), UNLIMITED)), least)
+        most = np.where(tableau.is_equal[kind.asks], tableau.most[kind.asks], UNLIMITED)
+        alone = _paid(_single(kind, least, work, fewest, most), least)
         alone = np.where((work > ROUNDING) | (fewest > 0), alone, 0.0)
         mixes = np.flatnonzero(~tableau.is_equal[kind.asks] & (work > ROUNDING))
         if mixes.size:

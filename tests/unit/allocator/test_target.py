@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from allocator.target import cards_of, target
-from fleet.workload import Router, Tier
+from fleet.workload import Limits, Router, Tier
 from tests.builders.deciding import need, offers, question, workload
 from tests.builders.fleet import BOARD, configuration, fleet, key, running, shape, standing
 
@@ -70,3 +70,13 @@ def test_a_workload_that_the_cluster_does_not_have_is_left_out():
 def test_no_workloads_take_no_cards():
     aim = target(question(fleet(1), [], []))
     assert (0, 0, 0.0) == (aim.cards, aim.least, aim.gap)
+
+
+@pytest.mark.parametrize("router", [Router.EQUAL, Router.LEAST_LOADED])
+def test_the_least_is_proven_where_small_slices_would_be_too_many_replicas(router):
+    scene = asked(cards=12, router=router, a=9.5)
+    capped = tuple(replace(one, limits=Limits(1, 40)) for one in scene.workloads)
+    aim = target(replace(scene, workloads=capped))
+
+    assert 10 == aim.cards
+    assert 10 == aim.least
