@@ -7,7 +7,8 @@ import pytest
 from hypothesis import settings
 
 UNIT = Path(__file__).parent / "unit"
-UNIT_LIMIT_S = 2
+UNIT_LIMIT_S = 10
+"""A unit test takes two seconds at most; a machine that has other work as well takes longer."""
 
 # A shared machine's hiccup is no finding, and a build that is repeated should see the same examples.
 settings.register_profile("house", deadline=None, derandomize="CI" in os.environ)
@@ -15,7 +16,7 @@ settings.load_profile("house")
 
 
 def pytest_collection_modifyitems(items):
-    """Give every unit test its two seconds; other tests keep the limit of pyproject.toml."""
+    """Limit every unit test; other tests keep the limit of pyproject.toml."""
     for item in items:
         if UNIT in item.path.parents:
             item.add_marker(pytest.mark.timeout(UNIT_LIMIT_S, func_only=True))
