@@ -4,6 +4,7 @@ from contextlib import closing
 
 import pytest
 
+from actuator.objects.plans import KEPT_PER_TARGET
 from fleet.change import StepState
 from fleet.errors import RefusedError, UnavailableError
 from foreslice.lease import Candidate
@@ -67,7 +68,7 @@ def test_acting_asks_for_all_that_both_grant_and_nothing_else(shop, ours, bound)
         cluster.create_variant(WEB, "web-half", HALF)
         cluster.scale(WEB, "web-half", 1, expects=None)
         cluster.finish_step(plan, 0, StepState.DONE, START_S)
-        for nth in range(20):
+        for nth in range(KEPT_PER_TARGET + 1):
             cluster.record(change(goal=4 + nth, decided_at_s=START_S + 1 + nth))
         until(lambda: {each for each in ours.asked if each[0] == "watch"} == watched())
     leader.release()
