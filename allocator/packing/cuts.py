@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,11 @@ def cuts_of(tableau: Tableau) -> Cuts:
     )
 
 
+def joined_cuts(*parts: Cuts) -> Cuts:
+    """Return cuts one after the other."""
+    return Cuts(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Cuts)))
+
+
 def best_shares(stock: Stock, price: Floats) -> Ints:
     """Return the counts of shares that are worth most on one card, in the order of `stock.shares`.
 
@@ -83,3 +88,18 @@ def worth_of_shares(stock: Stock, price: Floats) -> tuple[list[float], list[int]
             if share <= size and worth[size - share] + price[nth] > worth[size] + ROUNDING:
                 worth[size], chosen[size] = worth[size - share] + float(price[nth]), nth
     return worth, chosen
+
+
+def first_fit(stock: Stock, wanted: Ints) -> Ints:
+    """Return cards that hold so many of each share, largest first, shape (cards, shares)."""
+    cards: list[list[int]] = []
+    left: list[int] = []
+    for nth in sorted(range(len(stock.shares)), key=lambda nth: -stock.shares[nth]):
+        for _ in range(int(wanted[nth])):
+            at = next((i for i, free in enumerate(left) if free >= stock.shares[nth]), len(left))
+            if at == len(left):
+                left.append(SHARE_UNITS)
+                cards.append([0] * len(stock.shares))
+            left[at] -= stock.shares[nth]
+            cards[at][nth] += 1
+    return np.array(cards, dtype=np.int64).reshape(len(cards), len(stock.shares))

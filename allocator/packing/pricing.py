@@ -27,8 +27,7 @@ def cheapest(
     `among` says which workloads are asked about, shape (n,), all where not given.
     """
     kinds = tableau.kinds if among is None else [kind.of(among) for kind in tableau.kinds]
-    parts = [_of_kind(tableau, kind, prices, level) for kind in kinds]
-    every = joined(*parts)
+    every = joined(no_columns(tableau), *(_of_kind(tableau, kind, prices, level) for kind in kinds))
     worth = value(tableau, every, prices)
     order = np.lexsort((worth, every.ask))
     return every.take(order[np.unique(every.ask[order], return_index=True)[1]])

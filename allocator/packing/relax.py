@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from allocator.packing.bound import Bound, bound_at, is_limited
 from allocator.packing.columns import Columns, Prices, joined, value
-from allocator.packing.cuts import Cuts, best_shares, cuts_of
+from allocator.packing.cuts import Cuts, best_shares, cuts_of, joined_cuts
 from allocator.packing.dealing import present
 from allocator.packing.effort import Effort
 from allocator.packing.master import Master, Relaxed
@@ -62,7 +62,7 @@ def relax(tableau: Tableau, effort: Effort) -> Relaxation:
             if not len(found) or bound.value >= solved.objective - close:
                 break
         if len(shares.cost):
-            cuts = _with(cuts, shares)
+            cuts = joined_cuts(cuts, shares)
             master.add_cuts(shares)
         columns = joined(columns, found)
         master.add_columns(found)
@@ -136,7 +136,3 @@ def _shares(tableau: Tableau, solved: Relaxed) -> Cuts:
     ones = np.ones(len(rows), dtype=np.int64)
     unlimited = np.full(len(rows), np.inf)
     return Cuts(np.array(stocks, dtype=np.int64), ones, counted, np.array(costs), unlimited)
-
-
-def _with(cuts: Cuts, more: Cuts) -> Cuts:
-    return Cuts(*(np.concatenate([getattr(one, each.name) for one in (cuts, more)]) for each in fields(Cuts)))
