@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainValidator,
     PositiveFloat,
@@ -16,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from foreslice.settings.group import Group
 from predictor.engines import Engine, Role, engine_of, shipped
 
 AUTO = "auto"
@@ -47,10 +46,6 @@ Exported = Literal[
 """Signals and distributions that an engine or a router may export."""
 
 
-class _Group(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 def _several(value: Any) -> Any:  # noqa: ANN401 -- whatever a file holds
     """Take one of several as a list of one."""
     return value if isinstance(value, list | tuple) else [value]
@@ -78,7 +73,7 @@ LabelValues = Annotated[
 """What a label may say: one value, or one of several (served names of one model)."""
 
 
-class SeriesSettings(_Group):
+class SeriesSettings(Group):
     """One name under which a signal is exported."""
 
     name: Annotated[str, Field(min_length=1, description="series, or histogram without _bucket")]
@@ -106,7 +101,7 @@ Names = Annotated[
 ]
 
 
-class EngineLabels(_Group):
+class EngineLabels(Group):
     """What labels mean."""
 
     model: Annotated[Several, Field(description="the served model, newest name first")] = ()
@@ -114,7 +109,7 @@ class EngineLabels(_Group):
     lower_case: Annotated[Several, Field(description="labels whose values are written in lower case")] = ()
 
 
-class EngineSettings(_Group):
+class EngineSettings(Group):
     """An engine or router that foreslice does not know, or a known one under other names."""
 
     like: Annotated[
