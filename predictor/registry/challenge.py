@@ -59,23 +59,18 @@ def challenger(
     model = learn(lessons, question.quantiles, recipe) if lessons else None
     if model is None:
         raise InputError("has too little to learn from", where=where, fix="give more days before those tried")
-    later = [
-        features(one, question.windows_s, question.calendar, question.target, cut)
-        for one, cut in zip(series, cuts, strict=True)
-        if cut < len(one)
-    ]
-    folds = Folds(later, step_s, question.quantiles)
+    folds = Folds(tables, cuts, step_s, question.quantiles)
     scores = scores_of(folds, model, champions)
     if not scores:
         raise InputError("has nothing to be tried on", where=where, fix="let more days be tried")
-    first = later[0][question.windows_s[0]]
+    table = tables[0][question.windows_s[0]]
     taught = [one.part(0, cut) for one, cut in zip(series, cuts, strict=True) if cut]
     return artefact.write(
         name,
         model,
-        first.rows,
+        table.rows,
         signature=Signature(
-            first.names, question.windows_s, question.quantiles, step_s, question.target.value
+            table.names, question.windows_s, question.quantiles, step_s, question.target.value
         ),
         training=Training(
             from_s=min(one.start_s for one in taught),

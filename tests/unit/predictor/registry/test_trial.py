@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from fleet.errors import InputError
+from predictor.blend import FAMILIAR
 from predictor.features import Features
 from predictor.registry.gate import RULES
 from predictor.registry.trial import Folds, scores_of
@@ -37,8 +39,8 @@ def table(target, last=100.0, seasonal=100.0, is_bound=None):
     )
 
 
-def folds(*tables):
-    return Folds([{WINDOW_S: one} for one in tables], STEP_S, QUANTILES)
+def folds(*tables, first=0):
+    return Folds([{WINDOW_S: one} for one in tables], [first] * len(tables), STEP_S, QUANTILES)
 
 
 def noise(seed=0, n=N):
@@ -46,15 +48,17 @@ def noise(seed=0, n=N):
 
 
 def test_a_shift_learnt_on_the_first_half_makes_any_constant_cover_what_it_says():
-    for wrong in (Says(0.0, 0.0), Says(5.0, 5.0), Says(-3.0, -3.0)):
-        median, high = scores_of(folds(table(noise())), wrong, {})
+    for wrong in (Says(0.0, 0.0), Says(0.4, 0.4), Says(-3.0, -3.0)):
+        median, high = scores_of(folds(table(noise(n=N + 100)), first=100), wrong, {})
         assert 0.5 == pytest.approx(median.coverage, abs=0.04)
         assert 0.9 == pytest.approx(high.coverage, abs=0.03)
         assert (N // 2, N // 2) == (median.windows, high.windows)
 
 
 def test_all_that_say_a_constant_cost_the_same():
-    (score, _) = scores_of(folds(table(noise())), Says(1.0, 2.0), {"other": Says(0.0, 0.0)})
+    (score, _) = scores_of(
+        folds(table(noise(n=N + 100)), first=100), Says(0.3, 0.4), {"other": Says(0.0, 0.0)}
+    )
     for rival in (*RULES, "other"):
         assert score.pinball == pytest.approx(score.loss_of(rival))
 
@@ -101,6 +105,28 @@ def test_what_cannot_be_scored_has_no_score():
     assert () == scores_of(folds(table(np.full(10, np.nan))), Says(0.0, 0.0), {})
     assert () == scores_of(folds(table(np.zeros(10))), Says(0.0, 0.0), {})
     assert () == scores_of(folds(), Says(0.0, 0.0), {})
+
+
+def test_a_model_cannot_choose_what_it_is_scored_on():
+    with pytest.raises(InputError, match="model other: says no number of some windows"):
+        scores_of(folds(table(noise())), Says(0.0, 0.0), {"other": Says(0.0, np.nan)})
+
+
+@pytest.mark.parametrize("log", [18.0, 1e6, np.inf])
+def test_what_nobody_would_believe_is_cut(log):
+    target = noise()
+    (_, high) = scores_of(folds(table(target)), Says(0.0, log), {})
+    assert high.pinball < FAMILIAR * target.max() / target.mean()
+
+
+def test_what_came_before_the_folds_is_not_scored_but_remembered():
+    target = noise(n=2 * N)
+    target[: N // 2] *= 10
+    (_, seen) = scores_of(folds(table(target), first=N), Says(0.0, 50.0), {})
+    (_, unseen) = scores_of(folds(table(target[N:])), Says(0.0, 50.0), {})
+    assert N // 2 == seen.windows
+    assert N // 2 == pytest.approx(unseen.windows, abs=3)
+    assert seen.pinball == pytest.approx(unseen.pinball, rel=0.2)
 
 
 def test_folds_are_known_by_what_came():
