@@ -50,8 +50,8 @@ def run_backtest(asked: Asked, *, plot: Path | None, as_json: bool) -> None:
     Raises `InputError` where the file or an argument cannot be used, or no series is long enough.
     """
     question = Question(
-        windows_s=_windows(asked.windows),
-        quantiles=_quantiles(asked.quantiles),
+        windows_s=windows_of(asked.windows),
+        quantiles=quantiles_of(asked.quantiles),
         target=_target(asked.target),
         calendar=asked.calendar,
     )
@@ -163,7 +163,8 @@ def _moment(text: str) -> float:
     return float(stamp.timestamp())
 
 
-def _windows(text: str) -> tuple[int, ...]:
+def windows_of(text: str) -> tuple[int, ...]:
+    """Return the windows in s that `--windows` names; `InputError` if it names none."""
     try:
         lengths_s = sorted({seconds(part) for part in text.split(",")})
     except ValueError as error:
@@ -173,7 +174,8 @@ def _windows(text: str) -> tuple[int, ...]:
     return tuple(int(length_s) for length_s in lengths_s)
 
 
-def _quantiles(text: str) -> tuple[float, ...]:
+def quantiles_of(text: str) -> tuple[float, ...]:
+    """Return the quantiles that `--quantiles` names; `InputError` if it names none."""
     try:
         quantiles = tuple(sorted({float(part) for part in text.split(",")}))
     except ValueError as error:

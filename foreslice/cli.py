@@ -33,6 +33,7 @@ from foreslice.commands.options import (
 )
 from foreslice.commands.plan import plan, snapshot
 from foreslice.commands.sharing import sharing
+from foreslice.commands.train import train
 from foreslice.commands.what_if import what_if
 
 app = typer.Typer(
@@ -48,6 +49,7 @@ app.command()(leave.restore)
 app.command()(leave.watchdog)
 app.command()(inventory)
 app.command()(backtest)
+app.command()(train)
 app.command()(discover)
 app.command()(sharing)
 app.command()(plan)

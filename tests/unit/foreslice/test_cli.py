@@ -147,3 +147,30 @@ def test_the_keyboard_stops_it_with_130(foreslice):
         app.registered_commands.pop()
 
     assert (130, "") == (code, out)
+
+
+def test_models_of_an_empty_store_are_none_and_sound(foreslice, tmp_path):
+    assert (0, f"no models in {tmp_path}\n", "") == foreslice("models", "list", "--store", tmp_path)
+    assert 0 == foreslice("models", "verify", "--store", tmp_path)[0]
+
+
+def test_models_verify_leaves_with_2_where_any_is_unsound(foreslice, tmp_path):
+    (tmp_path / "global" / "0123456789ab").mkdir(parents=True)
+
+    code, out, err = foreslice("models", "verify", "--store", tmp_path)
+
+    assert (2, "") == (code, err)
+    assert "global/0123456789ab: manifest.json is missing; it is not used; what serves stays\n" == out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("promote", "global/../x"), "global/../x: is no version; `foreslice models list` names them all"),
+        (("promote", "GLOBAL/1"), "'GLOBAL': is no name of a model; use lower-case letters, digits and '-'"),
+        (("rollback", "global"), "model global: nothing serves; there is nothing to take back"),
+        (("show", "global"), "model global: no version serves; name a version: NAME/VERSION"),
+    ],
+)
+def test_what_cannot_be_done_with_models_is_one_line(foreslice, tmp_path, arguments, line):
+    assert (2, "", f"foreslice: {line}\n") == foreslice("models", *arguments, "--store", tmp_path)

@@ -1,0 +1,77 @@
+"""`foreslice train`: a model of all series of a file, tried beside what serves, and stored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from fleet.errors import InputError
+from foreslice import show
+from foreslice.clock import WallClock
+from predictor.backtest import Question
+from predictor.registry.artefact import Artefact
+from predictor.registry.challenge import challenger
+from predictor.registry.gate import objections
+from predictor.registry.registry import Registry
+from predictor.sources.demand_table import Columns, read_tidy
+
+
+def run_train(
+    file: Path, columns: Columns, question: Question, tried: float, at: tuple[str, str], *, as_json: bool
+) -> None:
+    """Learn, try, store, and print the version with what the gate says of it.
+
+    Args:
+        file: Tidy CSV or Parquet.
+        columns: Names of its columns.
+        question: What is forecast.
+        tried: Share of the time, its end, that is not learnt from.
+        at: URL of the store, and name of the model.
+        as_json: Print JSON.
+
+    Raises:
+        InputError: The file cannot be used, or what serves cannot be tried on it.
+    """
+    store, name = at
+    registry = Registry(store)
+    serving = registry.champion(name).artefact
+    series = [one.series for one in read_tidy(file, columns)]
+    start_s, end_s = min(one.start_s for one in series), max(one.end_s for one in series)
+    tried_from_s = round(end_s - tried * (end_s - start_s))
+    if serving is not None:
+        _check(serving, question, tried_from_s, name)
+    made = challenger(
+        name,
+        series,
+        question=question,
+        tried_from_s=tried_from_s,
+        champions={serving.version: serving.model} if serving is not None else {},
+        made_s=int(WallClock().now_s()),
+    )
+    version = registry.publish(made, name)
+    champion = serving.version if serving is not None else None
+    against = objections(registry.manifest(name, version), champion)
+    if as_json:
+        print(json.dumps({"model": name, "version": version, "objections": against}, indent=2))  # noqa: T201 -- the command's output
+        return
+    console = show.console()
+    console.print(f"stored: {name}/{version}", markup=False)
+    for line in against or ["the gate has no objection: `foreslice models promote` lets it serve"]:
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _check(serving: Artefact, question: Question, tried_from_s: int, name: str) -> None:
+    """Raise `InputError` unless what serves can be tried on the same windows, none of which it has seen."""
+    signature = serving.manifest.signature
+    if (signature.windows_s, signature.quantiles) != (question.windows_s, question.quantiles):
+        raise InputError(
+            f"what serves has windows {signature.windows_s} s and quantiles {signature.quantiles}",
+            where=f"model {name}",
+            fix="ask for the same ones, give another --name, or roll back first",
+        )
+    if serving.manifest.training.until_s > tried_from_s:
+        raise InputError(
+            f"what serves ({serving.version}) has learnt from what it would be tried on",
+            where=f"model {name}",
+            fix="give newer demand, or a smaller --test-fraction",
+        )
