@@ -64,8 +64,9 @@ class Files:
     def create(self, path: str, data: bytes) -> bool:
         """Write a file that is not there yet, whole; `False`, and nothing is changed, if it is.
 
-        Atomic in a folder (a link) and where the store can refuse (S3, GCS, Azure). Elsewhere it is read
-        back, so that of two who write at once the one who was overwritten is told.
+        Atomic in a folder (a link) and where the store can refuse (S3, GCS, Azure: fsspec/filesystem_spec
+        issue 1693). Elsewhere it is read back, so that of two who write at once the one who was overwritten
+        is told.
         """
         with self._answering():
             try:
