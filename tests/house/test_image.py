@@ -34,7 +34,7 @@ def test_service_runs_as_nobody_and_starts_without_a_shell(dockerfile):
     assert "RUN" not in {name for name, _ in final}
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_install_lines_make_an_environment_that_runs(root, dockerfile, copied, tmp_path):
     """The build stage's own lines, with another root and the files that .dockerignore lets through."""
     allowed = (root / ".dockerignore").read_text().splitlines()
