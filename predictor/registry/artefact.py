@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from predictor.features import Table
+from predictor.forest import Forest
 from predictor.ports import Floats
 from predictor.registry.card import card
 from predictor.registry.manifest import (
@@ -192,6 +193,7 @@ def _check_golden(model: Any, data: bytes, signature: Signature) -> None:  # noq
     except ValueError as error:
         raise ValueError(f"{GOLDEN} {error}") from error
     try:
+        _check_depth(model.forest)
         said = _answers(model, golden["rows"], signature)
         is_same = said.shape == golden["said"].shape and np.allclose(
             said, golden["said"], rtol=SAME, atol=SAME, equal_nan=True
@@ -200,6 +202,13 @@ def _check_golden(model: Any, data: bytes, signature: Signature) -> None:  # noq
         raise ValueError(f"does not answer its golden input ({type(error).__name__}: {error})") from error
     if not is_same:
         raise ValueError("answers its golden input otherwise than when it was published")
+
+
+def _check_depth(forest: Forest) -> None:
+    """Raise `ValueError` where a walk down a tree would take more steps than it has nodes, or never end."""
+    nodes = forest.column.shape[1]
+    if not 0 <= forest.depth < nodes:
+        raise ValueError(f"trees of {nodes} nodes are {forest.depth} deep")
 
 
 def _answers(model: Model, rows: Table, signature: Signature) -> Floats:

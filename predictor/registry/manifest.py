@@ -156,7 +156,7 @@ def manifest_of(data: bytes) -> Manifest:
     try:
         manifest: Manifest = decode(Manifest, found)
     except (ValueError, TypeError) as error:
-        raise ValueError(f"manifest.json is malformed ({error})") from error
+        raise ValueError(f"manifest.json is malformed ({' '.join(str(error).split())})") from error
     if not all(math.isfinite(value) for value in _numbers(manifest)):
         raise ValueError("manifest.json holds scores that are no numbers")
     return manifest

@@ -55,7 +55,7 @@ def unpacked(data: bytes, trusted: frozenset[str] = MODELS) -> Any:  # noqa: ANN
             _check_names(archive)
             index = json.loads(archive.read(_INDEX))
     except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise ValueError(f"is no intact skops file ({error})") from error
+        raise ValueError(f"is no intact skops file ({_line(error)})") from error
     except RecursionError as error:
         raise ValueError("is nested too deeply") from error
     foreign = sorted({name for loader, name in _types(index) if name not in _allowed(loader, trusted)})
@@ -64,7 +64,11 @@ def unpacked(data: bytes, trusted: frozenset[str] = MODELS) -> Any:  # noqa: ANN
     try:
         return skops.io.loads(data, trusted=sorted(trusted))
     except Exception as error:  # a file made by hand may fail anywhere in skops
-        raise ValueError(f"cannot be read ({type(error).__name__}: {error})") from error
+        raise ValueError(f"cannot be read ({type(error).__name__}: {_line(error)})") from error
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _check_names(archive: zipfile.ZipFile) -> None:

@@ -1,6 +1,7 @@
 """What is said of a stored model is found to hold before it is used."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -97,6 +98,14 @@ def test_rounding_is_not_another_answer():
 def test_something_else_than_such_a_model_is_refused(stored):
     swapped = edited({**files(), MODEL: packed(stored)}, lambda found: None, rehash=[MODEL])
     refused(swapped, "golden input")
+
+
+@pytest.mark.parametrize("depth", [1, 10**15, -1])
+def test_trees_that_would_be_walked_for_ever_are_refused(depth):
+    sound = model()
+    endless = replace(sound, forest=replace(sound.forest, depth=depth))
+    swapped = edited({**files(), MODEL: packed(endless)}, lambda found: None, rehash=[MODEL])
+    refused(swapped, f"trees of 1 nodes are {depth} deep")
 
 
 @pytest.mark.parametrize("golden", [{"rows": np.zeros((2, 3))}, [], {"rows": 1, "said": 2}], ids=str)
