@@ -9,8 +9,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import ThreadpoolController
 
 from predictor.ports import Floats
+
+# Trees of a few thousand rows gain nothing from more threads, and those wait for each other by spinning: two
+# processes that fit on two cores at once would take many times as long.
+_THREADS = ThreadpoolController()
 
 
 class QuantileBoosting(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -53,7 +58,7 @@ class QuantileBoosting(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self, X, y, ensure_all_finite="allow-nan", dtype=[np.float64, np.float32]
         )
         self.columns_ = ~np.isnan(rows).all(axis=0)
-        self.model_ = HistGradientBoostingRegressor(
+        trees = HistGradientBoostingRegressor(
             loss="quantile",
             quantile=self.quantile,
             max_iter=self.trees,
@@ -65,7 +70,9 @@ class QuantileBoosting(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             max_bins=self.bins,
             early_stopping=False,
             random_state=self.random_state,
-        ).fit(rows[:, self.columns_], targets, sample_weight=sample_weight)
+        )
+        with _THREADS.limit(limits=1):
+            self.model_ = trees.fit(rows[:, self.columns_], targets, sample_weight=sample_weight)
         return self
 
     def predict(self, X: ArrayLike) -> Floats:  # noqa: N803
@@ -74,7 +81,8 @@ class QuantileBoosting(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rows = validate_data(
             self, X, reset=False, ensure_all_finite="allow-nan", dtype=[np.float64, np.float32]
         )
-        said: Floats = self.model_.predict(rows[:, self.columns_])
+        with _THREADS.limit(limits=1):
+            said: Floats = self.model_.predict(rows[:, self.columns_])
         return said
 
     def __sklearn_tags__(self) -> object:
