@@ -190,10 +190,11 @@ def _seasonal(past: _Past, width: int, asked: Floats, since: int) -> dict[str, F
             columns[f"{name}, hour before"] = past.relative(smooth.shift(k)[since:])
             columns[f"{name}, hour after"] = past.relative(smooth.shift(k - width)[since:])
     hour = round(_HOUR_S / series.step_s)
-    if width <= hour:
+    same = np.full((len(growth) - since, _SAME_MINUTES), np.nan)
+    if width <= hour:  # that of an hour ago is over; the columns are there for all windows
         same = np.column_stack([growth.shift(k * hour)[since:] for k in range(1, _SAME_MINUTES + 1)])
-        is_known = np.isfinite(same)
-        total, known = np.where(is_known, same, 0.0).sum(axis=1), is_known.sum(axis=1)
-        columns["growth, same minute, mean"] = np.where(known > 0, total / np.maximum(known, 1), np.nan)
-        columns["growth, same minute, max"] = np.fmax.reduce(same, axis=1)
+    is_known = np.isfinite(same)
+    total, known = np.where(is_known, same, 0.0).sum(axis=1), is_known.sum(axis=1)
+    columns["growth, same minute, mean"] = np.where(known > 0, total / np.maximum(known, 1), np.nan)
+    columns["growth, same minute, max"] = np.fmax.reduce(same, axis=1)
     return columns

@@ -41,8 +41,7 @@ def challenger(
         recipe: Settings of the trees.
 
     Raises:
-        InputError: Steps differ, windows differ in their features, or there is too little to learn from or
-            to try on.
+        InputError: Steps differ, or there is too little to learn from or to try on.
     """
     where = f"model {name}"
     if len({one.step_s for one in series}) != 1:
@@ -52,10 +51,6 @@ def challenger(
     tables = [features(one, question.windows_s, question.calendar, question.target) for one in series]
     stride = max(1, math.ceil(sum(cuts) / ROWS))
     lessons = [Lesson(one, cut, step_s, stride) for one, cut in zip(tables, cuts, strict=True) if cut]
-    if len({table.names for one in tables for table in one.values()}) != 1:
-        raise InputError(
-            "has windows with different features", where=where, fix="leave out those of over an hour"
-        )
     model = learn(lessons, question.quantiles, recipe) if lessons else None
     if model is None:
         raise InputError("has too little to learn from", where=where, fix="give more days before those tried")

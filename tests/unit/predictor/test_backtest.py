@@ -74,3 +74,8 @@ def test_progress_ends_near_one_and_never_falls():
     backtest(series, [2 * DAY] * 2, Question((3600,), QUANTILES), lambda _, done: shares.append(done))
     assert shares == sorted(shares)
     assert 0.5 < shares[-1] <= 1
+
+
+def test_windows_below_and_above_an_hour_are_forecast_together():
+    (told,) = run(steps(office(4.5)), windows_s=(3600, 7200))
+    assert all(np.isfinite(told[window_s].said[OURS][-DAY // 4 :]).any() for window_s in (3600, 7200))

@@ -101,3 +101,12 @@ def test_steps_of_any_length_have_features(step_s):
     table = features(steps(np.ones(2 * 86400 // step_s), step_s=step_s), (7200,), Calendar())[7200]
     assert len(set(table.names)) == table.rows.shape[1]
     assert np.isfinite(table.rows[-1, : table.names.index("last week, window")]).sum() > 10
+
+
+def test_all_windows_have_the_same_columns():
+    """One model serves them all. Beyond an hour, what came an hour ago is not known yet."""
+    by_window = features(steps(office(9)), (1800, 3600, 7200, 86400), Calendar())
+    assert 1 == len({table.names for table in by_window.values()})
+    for name in ("growth, same minute, mean", "growth, same minute, max"):
+        assert np.isfinite(column(by_window[3600], name)).any()
+        assert np.isnan(column(by_window[7200], name)).all()
