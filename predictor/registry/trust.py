@@ -60,15 +60,15 @@ def unpacked(data: bytes, trusted: frozenset[str] = MODELS) -> Any:  # noqa: ANN
         raise ValueError("is nested too deeply") from error
     foreign = sorted({name for loader, name in _types(index) if name not in _allowed(loader, trusted)})
     if foreign:
-        raise ValueError(f"holds types that are not allowed: {', '.join(foreign)}")
+        raise ValueError(f"holds types that are not allowed: {_line(', '.join(foreign))}")
     try:
         return skops.io.loads(data, trusted=sorted(trusted))
     except Exception as error:  # a file made by hand may fail anywhere in skops
         raise ValueError(f"cannot be read ({type(error).__name__}: {_line(error)})") from error
 
 
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())
+def _line(said: object) -> str:
+    return " ".join(str(said).split())
 
 
 def _check_names(archive: zipfile.ZipFile) -> None:
