@@ -11,8 +11,8 @@ from allocator.packing.cuts import Cuts, best_shares, worth_of_shares
 from allocator.packing.effort import Effort
 from allocator.packing.master import Relaxed
 from allocator.packing.pricing import LEVELS, floors
-from allocator.packing.problem import SHARE_UNITS
 from allocator.packing.tableau import Floats, Tableau
+from fleet.shape import SHARE_UNITS
 
 
 @dataclass(frozen=True, slots=True)

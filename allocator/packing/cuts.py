@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from allocator.packing.problem import SHARE_UNITS, Stock
+from allocator.packing.problem import Stock
 from allocator.packing.tableau import Floats, Ints, Tableau
+from fleet.shape import SHARE_UNITS
 
 ROUNDING = 1e-12
 

@@ -10,14 +10,11 @@ import numpy as np
 
 from fleet.boards import Board
 from fleet.mig import undominated_counts
-from fleet.shape import Configuration, Shape, slice_of
+from fleet.shape import SHARE_UNITS, Configuration, Shape, share_of, slice_of
 from fleet.workload import Limits, Router, WorkloadKey
 
 Cut = tuple[int, ...]
 """What a card is cut into, a count for each of `Stock.pieces`; or the cards that one replica spans."""
-
-SHARE_UNITS = 100
-"""A card holds shares that add up to this; KAI and HAMi both grant hundredths."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -64,7 +61,7 @@ class Stock:
             Piece(Shape(self.board.id)),
             *(Piece(Shape(self.board.id, cards=cards)) for cards in self.spans),
             *(Piece(Shape(self.board.id, name)) for name in self._profiles),
-            *(Piece(share_shape(self.board, share), share) for share in self.shares),
+            *(Piece(share_of(self.board, share), share) for share in self.shares),
         )
 
     @cached_property
@@ -97,11 +94,6 @@ class Stock:
         if self.profiles is not None:
             return self.profiles
         return tuple(p.name for p in self.board.profiles if not p.media_extension)
-
-
-def share_shape(board: Board, share: int) -> Shape:
-    """Return the shape that stands for `share` hundredths of a card."""
-    return Shape(board.id, f"{share}/{SHARE_UNITS}")
 
 
 @dataclass(frozen=True, slots=True)

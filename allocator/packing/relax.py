@@ -13,8 +13,9 @@ from allocator.packing.dealing import present
 from allocator.packing.effort import Effort
 from allocator.packing.master import Master, Relaxed
 from allocator.packing.pricing import LEVELS, cheapest
-from allocator.packing.problem import SHARE_UNITS, is_whole
+from allocator.packing.problem import is_whole
 from allocator.packing.tableau import Tableau
+from fleet.shape import SHARE_UNITS
 
 ROUNDING = 1e-7
 

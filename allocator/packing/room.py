@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 
 from allocator.packing.cards import Card, Seat, fragmentation
-from allocator.packing.problem import SHARE_UNITS, Piece, Stock
+from allocator.packing.problem import Piece, Stock
 from fleet.mig import Layout, Placement, free_starts
-from fleet.shape import Shape
+from fleet.shape import SHARE_UNITS, Shape
 
 Mix = tuple[tuple[str, float], ...]
 

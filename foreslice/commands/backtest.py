@@ -5,20 +5,25 @@ from typing import Annotated
 
 import typer
 
-from foreslice.commands.options import Output, OutputForm
+from foreslice.commands.options import (
+    DemandColumn,
+    DemandFile,
+    Output,
+    OutputForm,
+    QuantileList,
+    SeriesColumn,
+    TimeColumn,
+    WindowsAhead,
+)
 
 
 def backtest(  # noqa: PLR0913, PLR0917 -- options
-    file: Annotated[
-        Path, typer.Argument(help="Tidy CSV (.csv, .csv.gz) or Parquet file.", show_default=False)
-    ],
-    time: Annotated[
-        str, typer.Option(help="Column with seconds or timestamps (UTC unless they say).")
-    ] = "timestamp",
-    by: Annotated[str, typer.Option(help="Column that tells series apart; empty = one series.")] = "",
-    value: Annotated[str, typer.Option(help="Column with demand.")] = "value",
-    windows: Annotated[str, typer.Option(help="Windows ahead.")] = "30m,60m",
-    quantiles: Annotated[str, typer.Option(help="Quantiles, rising.")] = ".5,.9,.95,.99",
+    file: DemandFile,
+    time: TimeColumn = "timestamp",
+    by: SeriesColumn = "",
+    value: DemandColumn = "value",
+    windows: WindowsAhead = "30m,60m",
+    quantiles: QuantileList = ".5,.9,.95,.99",
     test_fraction: Annotated[
         float, typer.Option(help="Share of each series, its end, that is scored.", min=0.01, max=0.99)
     ] = 0.3,

@@ -16,5 +16,17 @@ class Output(StrEnum):
     JSON = "json"
 
 
+DemandFile = Annotated[
+    Path, typer.Argument(help="Tidy CSV (.csv, .csv.gz) or Parquet file.", show_default=False)
+]
+TimeColumn = Annotated[
+    str, typer.Option("--time", help="Column with seconds or timestamps (UTC unless they say).")
+]
+SeriesColumn = Annotated[
+    str, typer.Option("--by", help="Column that tells series apart; empty = one series.")
+]
+DemandColumn = Annotated[str, typer.Option("--value", help="Column with demand.")]
+WindowsAhead = Annotated[str, typer.Option("--windows", help="Windows ahead.")]
+QuantileList = Annotated[str, typer.Option("--quantiles", help="Quantiles, rising.")]
 ConfigFile = Annotated[Path, typer.Option("--config", "-c", help="Settings file.", show_default=False)]
 OutputForm = Annotated[Output, typer.Option("--output", "-o", help="Form of what is printed.")]

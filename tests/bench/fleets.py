@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from allocator.packing.problem import Ask, Problem, Stock, share_shape
+from allocator.packing.problem import Ask, Problem, Stock
 from fleet.boards import A100_40GB, A100_80GB, H100_80GB
-from fleet.shape import Shape
+from fleet.shape import Shape, share_of
 from fleet.workload import Limits, Router, WorkloadKey
 
 SEEDS = range(20)
@@ -105,7 +105,7 @@ def _slices(board, least_gib, mixture, power, speed):
 def _shared(board, least_gib, power, speed):
     """Work by share of a card with at least so much memory."""
     large = [share for share in SHARES if share / 100 * board.memory_gib >= min(least_gib, 20)]
-    return {share_shape(board, s): SHARED_SPEED * speed * float((s / 100) ** power) for s in large}
+    return {share_of(board, s): SHARED_SPEED * speed * float((s / 100) ** power) for s in large}
 
 
 def tightened(problem, packing, part=0.97):

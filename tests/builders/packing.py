@@ -1,8 +1,8 @@
 """Stocks, asks and packing problems with sane defaults."""
 
-from allocator.packing.problem import Ask, Problem, Stock, share_shape
+from allocator.packing.problem import Ask, Problem, Stock
 from fleet.boards import H100_80GB
-from fleet.shape import Shape
+from fleet.shape import Shape, share_of
 from fleet.workload import Limits, Router
 from tests.builders.fleet import key
 
@@ -20,7 +20,7 @@ def stock(domain="", board=H100_80GB, **more):
 def shapes(works, board=H100_80GB):
     """Work by shape, from work by profile, or by hundredths of a card where those are shares."""
     return {
-        share_shape(board, name) if isinstance(name, int) else Shape(board.id, name): work
+        share_of(board, name) if isinstance(name, int) else Shape(board.id, name): work
         for name, work in works.items()
     }
 

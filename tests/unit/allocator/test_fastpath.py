@@ -11,10 +11,10 @@ from allocator.packing.fastpath import adjust, applied
 from allocator.packing.pack import pack
 from allocator.packing.room import StockRoom, mix_of
 from fleet.boards import H100_80GB
-from fleet.shape import Configuration
+from fleet.shape import Configuration, share_of
 from fleet.workload import Router
 from tests.builders.fleet import key, shape
-from tests.builders.packing import ask, problem, share_shape, stock
+from tests.builders.packing import ask, problem, stock
 
 WORKS = {"1g.10gb": 0.1, "2g.20gb": 0.25, "3g.40gb": 0.45, "whole": 1.0}
 MIX = (("1g.10gb", 0.5), ("3g.40gb", 0.5))
@@ -30,7 +30,7 @@ def card(name, seats="", tenant="other", one=None):
 
 def shares(name, *sizes, tenant="other"):
     """A card shared in hundredths."""
-    return Card(name, 0, {Seat(share_shape(H100_80GB, n), at): key(tenant) for at, n in enumerate(sizes)})
+    return Card(name, 0, {Seat(share_of(H100_80GB, n), at): key(tenant) for at, n in enumerate(sizes)})
 
 
 def prices_of(one):

@@ -8,9 +8,9 @@ import pytest
 
 from allocator.packing.cuts import best_shares
 from allocator.packing.pack import pack
-from allocator.packing.problem import Ask, Stock, charge, is_whole, share_shape
+from allocator.packing.problem import Ask, Stock, charge, is_whole
 from fleet.boards import A100_80GB, H100_80GB
-from fleet.shape import Configuration, Shape
+from fleet.shape import Configuration, Shape, share_of
 from fleet.workload import Router
 from tests.builders.fleet import key, shape
 from tests.builders.packing import ask, problem, stock
@@ -132,7 +132,7 @@ def test_a_queue_counts_shares_slices_and_cards_by_what_they_take():
     shared = stock(shares=(25,), spans=(2,))
     found = {p.shape.name: charge(shared, p) for p in shared.pieces}
     assert (0.25, 1.0, 2.0, 0.5) == (found["25/100"], found["whole"], found["2x"], found["3g.40gb"])
-    assert "25/100" == share_shape(H100_80GB, 25).profile
+    assert "25/100" == share_of(H100_80GB, 25).profile
 
 
 def test_costs_are_whole_cards_where_all_cost_the_same_and_nothing_else_does():
