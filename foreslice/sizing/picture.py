@@ -18,6 +18,7 @@ from foreslice.sizing.show import Asked
 _COLOURS = dict(zip(Binding, PALETTE, strict=False))
 _ROW_PX = 46
 _MARGIN_PX = 130
+_BELOW_TITLE_PX = 60
 
 
 def page(asked: Asked) -> str:
@@ -84,12 +85,12 @@ def rates_figure(asked: Asked) -> go.Figure:
             col=column,
         )
         figure.update_xaxes(title_text="requests/s", rangemode="tozero", row=1, col=column)
-    names = [answer.shape.name for answer in able]
+    names, rows_px = [answer.shape.name for answer in able], _ROW_PX * max(len(able), 3)
     figure.update_yaxes(categoryorder="array", categoryarray=names, autorange="reversed", ticksuffix="  ")
     figure.update_layout(
-        height=_MARGIN_PX + _ROW_PX * max(len(able), 3),
+        height=_MARGIN_PX + rows_px,
         barmode="overlay",
-        legend={"orientation": "h", "y": -0.22},
+        legend={"orientation": "h", "y": -_BELOW_TITLE_PX / rows_px},
         margin={"l": 10, "r": 10, "t": 40, "b": 10},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(128,128,128,0.06)",
