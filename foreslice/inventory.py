@@ -37,7 +37,7 @@ def show_inventory(objects: Sequence[Path], logs: Sequence[Path], at: str, *, as
     except ValueError as wrong:
         fix = "write it as 2026-01-01T13:00:00Z"
         raise InputError(f"{at!r} is no time", where="--at", fix=fix) from wrong
-    with _as_the_api_has_it(", ".join(map(str, objects))):
+    with as_the_api_has_it(", ".join(map(str, objects))):
         shown = understand(dump_of(documents, "\n".join(map(_text, logs)), now_s))
     if as_json:
         print(json.dumps(shown, indent=2))  # noqa: T201 -- the command's output
@@ -55,13 +55,13 @@ def _text(path: Path) -> str:
 def objects_in(path: Path) -> list[object]:
     """Return the documents of a file; `InputError` naming it if they are no objects of a cluster."""
     documents = list(_documents(path))
-    with _as_the_api_has_it(str(path)):
+    with as_the_api_has_it(str(path)):
         dump_of(documents)
     return documents
 
 
 @contextmanager
-def _as_the_api_has_it(where: str) -> Iterator[None]:
+def as_the_api_has_it(where: str) -> Iterator[None]:
     """Say of objects that cannot be read where they are from: fields that are missing, or of another kind."""
     try:
         yield

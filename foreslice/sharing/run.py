@@ -16,7 +16,7 @@ from fleet.signal import Signal
 from foreslice import show
 from foreslice.clock import WallClock
 from foreslice.discovery.gather import RECENT_S, speaking
-from foreslice.inventory import objects_in
+from foreslice.inventory import as_the_api_has_it, objects_in
 from foreslice.sharing.gather import Sharing, sharing_of
 from foreslice.sharing.output import as_dict, as_text
 from foreslice.sharing.picture import page
@@ -101,7 +101,8 @@ def _dumped(source: Dumped) -> Sharing:
         for path, scrape in zip(source.metrics, scrapes, strict=True)
         for line in scrape.warnings
     ]
-    return sharing_of(dump, [one for scrape in scrapes for one in scrape.series], notes)
+    with as_the_api_has_it(", ".join(map(str, source.objects))):
+        return sharing_of(dump, [one for scrape in scrapes for one in scrape.series], notes)
 
 
 def _text(path: Path) -> str:

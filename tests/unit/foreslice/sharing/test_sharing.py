@@ -200,3 +200,11 @@ def test_what_cannot_be_used_is_one_line(dumped, tmp_path, expected, given):
     with pytest.raises(InputError) as said:
         run_sharing(source, tmp_path / given["out"] if "out" in given else None, as_json=True)
     assert expected in str(said.value)
+
+
+def test_an_object_that_is_not_whole_is_one_line_too(dumped, tmp_path):
+    nameless = [{**body, "metadata": {}} for body in OBJECTS if body["kind"] == "ResourceSlice"]
+    path = tmp_path / "slices.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nameless}))
+    with pytest.raises(InputError, match="slices.json: an object is not as the API has it"):
+        run_sharing(Dumped([path], dumped.metrics), None, as_json=True)
