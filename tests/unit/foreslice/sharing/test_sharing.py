@@ -206,5 +206,5 @@ def test_an_object_that_is_not_whole_is_one_line_too(dumped, tmp_path):
     nameless = [{**body, "metadata": {}} for body in OBJECTS if body["kind"] == "ResourceSlice"]
     path = tmp_path / "slices.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nameless}))
-    with pytest.raises(InputError, match="slices.json: an object is not as the API has it"):
+    with pytest.raises(InputError, match=r"slices\.json: an object is not as the API has it"):
         run_sharing(Dumped([path], dumped.metrics), None, as_json=True)
