@@ -190,7 +190,7 @@ class Standing:
         return Configuration(counts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fleet:
     """Everything a decision may depend on, as of one version of the cluster.
 
@@ -214,7 +214,11 @@ class Fleet:
 
     def standing(self, key: WorkloadKey) -> Standing | None:
         """Return how a workload stands, `None` if the cluster does not have it."""
-        return next((s for s in self.standings if s.key == key), None)
+        return self._by_key.get(key)
+
+    @cached_property
+    def _by_key(self) -> dict[WorkloadKey, Standing]:
+        return {standing.key: standing for standing in self.standings}
 
     @property
     def gpus_in_use(self) -> int:
