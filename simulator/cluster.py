@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from actuator.manifest import Json, version_of
+from actuator.objects.history import PlanReader
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
 from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
@@ -25,7 +26,8 @@ class EmbeddedCluster:
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
-        self._reader = SliceReader()
+        self._slices = SliceReader()
+        self._plans = PlanReader()
         self._seen: tuple[tuple[WorkloadKey, ...], Fleet] | None = None
 
     def version(self) -> str:
@@ -54,14 +56,14 @@ class EmbeddedCluster:
                 plans=self._store.list(FRACTION_PLAN),
                 budgets=self._store.list(BUDGET),
             )
-            self._seen = asked, fleet_of(snapshot, asked, self._reader)
+            self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans)
         return self._seen[1]
 
     def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:
         """Create a copy of the workload's Deployment at zero replicas of this shape; existing = no change."""
         base = self._base(workload)
         templates = self._store.list(CLAIM_TEMPLATE, workload.namespace)
-        gpus = self._reader.read(self._store.list(SLICE)).gpus
+        gpus = self._slices.read(self._store.list(SLICE)).gpus
         template, variant = variant_objects(
             base,
             {body["metadata"]["name"]: body for body in templates},

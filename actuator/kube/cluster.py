@@ -25,6 +25,7 @@ from actuator.kube.resources import (
 )
 from actuator.kube.scale import apply_scale, is_as_decided_on, scaled, scaling
 from actuator.manifest import Json, version_of
+from actuator.objects.history import PlanReader
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
 from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
@@ -67,7 +68,8 @@ class KubeCluster:
         self._server = server
         self._fence = fence
         self._mirror = Mirror()
-        self._reader = SliceReader()
+        self._slices = SliceReader()
+        self._plans = PlanReader()
         self._lock = Lock()
         self._seen: tuple[tuple[WorkloadKey, ...], Fleet] | None = None
         self._reflectors: dict[Scope, Reflector] = {}
@@ -114,7 +116,7 @@ class KubeCluster:
                     plans=held[PLANS],
                     budgets=held[BUDGETS],
                 )
-                self._seen = asked, fleet_of(snapshot, asked, self._reader)
+                self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans)
             return self._seen[1]
 
     def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:

@@ -69,12 +69,17 @@ def status_of(steps: Iterable[StepRecord]) -> Json:
     return {"steps": [_status(step) for step in steps]}
 
 
+def target_of(plan: Json) -> WorkloadKey:
+    """Return the workload that a FractionPlan is of."""
+    return WorkloadKey(key_of(plan).namespace, plan["spec"]["target"]["name"])
+
+
 def record_of(plan: Json) -> PlanRecord:
     """Return a FractionPlan as read back; steps without a status are pending since the decision."""
     spec = plan["spec"]
     decided_at_s = seconds_of(spec["decidedAt"])
     change = ChangeSet(
-        target=WorkloadKey(key_of(plan).namespace, spec["target"]["name"]),
+        target=target_of(plan),
         start=_configuration(spec["start"]),
         goal=_configuration(spec["goal"]),
         steps=tuple(_read_step(step) for step in spec["steps"]),

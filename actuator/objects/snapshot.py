@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from actuator.evidence import news, starts
 from actuator.manifest import Json
-from actuator.objects.plans import fall_of, first, is_open, newest_first, record_of
+from actuator.objects.history import NONE, PlanReader, with_history
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import Observer, allocated
-from actuator.ports import PlanRecord
-from fleet.change import StepState
-from fleet.cluster import Fleet, Standing
+from fleet.cluster import Fleet
 from fleet.errors import RefusedError
 from fleet.workload import WorkloadKey
 
@@ -42,15 +39,18 @@ class Snapshot:
     budgets: Sequence[Json] = ()
 
 
-def fleet_of(snapshot: Snapshot, workloads: Iterable[WorkloadKey], reader: SliceReader) -> Fleet:
+def fleet_of(
+    snapshot: Snapshot, workloads: Iterable[WorkloadKey], slices: SliceReader, plans: PlanReader
+) -> Fleet:
     """Return the fleet that the objects show; why a workload cannot be handled is in `refused`.
 
     Args:
         snapshot: The objects.
         workloads: Those that are opted in; nothing else becomes a standing.
-        reader: Kept by the caller from one call to the next, so that unchanged slices are not parsed again.
+        slices: Kept by the caller from one call to the next, so that unchanged slices are not parsed again.
+        plans: Likewise of plans.
     """
-    inventory = reader.read(snapshot.slices)
+    inventory = slices.read(snapshot.slices)
     observer = Observer(
         inventory,
         snapshot.deployments,
@@ -59,7 +59,7 @@ def fleet_of(snapshot: Snapshot, workloads: Iterable[WorkloadKey], reader: Slice
         snapshot.claims,
         snapshot.budgets,
     )
-    plans = records_by_target(snapshot.plans)
+    histories = plans.read(snapshot.plans)
     standings, refused = [], {}
     for key in workloads:
         try:
@@ -68,7 +68,7 @@ def fleet_of(snapshot: Snapshot, workloads: Iterable[WorkloadKey], reader: Slice
             refused[key] = str(error)
             continue
         if standing is not None:
-            standings.append(with_history(standing, plans.get(key, ())))
+            standings.append(with_history(standing, histories.get(key, NONE)))
     return Fleet(
         version=snapshot.version,
         gpus=inventory.gpus,
@@ -78,32 +78,3 @@ def fleet_of(snapshot: Snapshot, workloads: Iterable[WorkloadKey], reader: Slice
         refused=refused,
         barred=inventory.barred,
     )
-
-
-def records_by_target(plans: Iterable[Json]) -> dict[WorkloadKey, tuple[PlanRecord, ...]]:
-    """Return the plans of each workload, newest first."""
-    found: dict[WorkloadKey, list[PlanRecord]] = {}
-    for plan in plans:
-        record = record_of(plan)
-        found.setdefault(record.change.target, []).append(record)
-    return {target: newest_first(records) for target, records in found.items()}
-
-
-def with_history(standing: Standing, plans: Sequence[PlanRecord]) -> Standing:
-    """Return the standing with what its plans, newest first, say of when it changed and where it is going."""
-    open_plan = next((record for record in plans if is_open(record)), None)
-    return replace(
-        standing,
-        changed_at_s=_last_done_at_s(plans),
-        reshaped_at_s=_last_done_at_s([record for record in plans if record.change.is_reshape]),
-        moving_to=open_plan.change.goal if open_plan is not None else None,
-        before=first(plans).change.start if plans else None,
-        falls=tuple(fall for record in plans if (fall := fall_of(record)) is not None),
-        starts=tuple(starts(plans)),
-        has_news=any(True for record in plans for _ in news(record, standing)),
-    )
-
-
-def _last_done_at_s(plans: Iterable[PlanRecord]) -> float | None:
-    done = (step.at_s for record in plans for step in record.steps if step.state is StepState.DONE)
-    return max(done, default=None)

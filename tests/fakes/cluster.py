@@ -3,8 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from actuator.objects.history import history_of, with_history
 from actuator.objects.plans import newest_first, to_delete
-from actuator.objects.snapshot import with_history
 from actuator.ports import PlanRecord, StepRecord
 from fleet.change import StepState
 from fleet.cluster import Fleet, Replica, Standing, Variant
@@ -220,7 +220,7 @@ class FakeCluster:
             )
             for name, d in found
         )
-        return with_history(Standing(workload, variants), self._plans_of(workload))
+        return with_history(Standing(workload, variants), history_of(self._plans_of(workload)))
 
     def _replica(self, name, deployment, pod, devices):
         device = devices.get(pod.name)

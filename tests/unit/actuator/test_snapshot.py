@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from actuator.objects.history import PlanReader
 from actuator.objects.plans import plan_of, status_of
 from actuator.objects.slices import SliceReader
-from actuator.objects.snapshot import Snapshot, fleet_of, records_by_target
+from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.ports import StepRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.shape import Configuration, Shape
@@ -30,7 +31,7 @@ def snapshot(**parts):
 
 
 def fleet(workloads=(LLAMA,), **parts):
-    return fleet_of(snapshot(**parts), workloads, SliceReader())
+    return fleet_of(snapshot(**parts), workloads, SliceReader(), PlanReader())
 
 
 def plan(*states, goal=SMALL, at_s=100.0, target=LLAMA):
@@ -71,8 +72,8 @@ def test_a_workload_that_cannot_be_handled_is_named_and_hides_no_other():
 
 
 def test_the_reader_is_used_from_one_view_to_the_next():
-    reader = SliceReader()
-    views = [fleet_of(snapshot(), [LLAMA], reader) for _ in range(2)]
+    readers = SliceReader(), PlanReader()
+    views = [fleet_of(snapshot(), [LLAMA], *readers) for _ in range(2)]
 
     assert views[0].pools is views[1].pools
 
@@ -111,10 +112,31 @@ def test_what_plans_say_of_the_past_and_of_what_is_under_way(plans, expected):
 def test_plans_are_kept_apart_by_target_and_newest_first():
     plans = [plan(StepState.DONE), plan(StepState.DONE, goal=LARGE, at_s=500.0), plan(target=MISTRAL)]
 
-    found = records_by_target(plans)
+    found = PlanReader().read(plans)
 
-    assert [500.0, 100.0] == [record.change.decided_at_s for record in found[LLAMA]]
-    assert 1 == len(found[MISTRAL])
+    assert [500.0, 100.0] == [record.change.decided_at_s for record in found[LLAMA].records]
+    assert 1 == len(found[MISTRAL].records)
+
+
+def versioned(body, version):
+    return {**body, "metadata": {**body["metadata"], "resourceVersion": version}}
+
+
+def test_plans_that_did_not_change_are_not_read_again():
+    reader = PlanReader()
+    ours, other = versioned(plan(StepState.PENDING), "1"), versioned(plan(target=MISTRAL), "2")
+    before = reader.read([ours, other])
+    after = reader.read([versioned(plan(StepState.DONE), "3"), other])
+
+    assert before[MISTRAL] is after[MISTRAL]
+    assert (None, 100.0) == (before[LLAMA].changed_at_s, after[LLAMA].changed_at_s)
+
+
+def test_plans_that_are_gone_are_no_longer_known():
+    reader = PlanReader()
+    reader.read([plan(StepState.DONE)])
+
+    assert {} == reader.read([])
 
 
 def test_an_incomplete_pool_leaves_the_workload_unhandled_rather_than_wrong():
@@ -130,4 +152,6 @@ def test_a_view_does_not_depend_on_the_order_of_objects():
         forward, **{name: list(getattr(forward, name))[::-1] for name in ("slices", "deployments", "pods")}
     )
 
-    assert fleet_of(forward, [LLAMA], SliceReader()) == fleet_of(backward, [LLAMA], SliceReader())
+    assert fleet_of(forward, [LLAMA], SliceReader(), PlanReader()) == fleet_of(
+        backward, [LLAMA], SliceReader(), PlanReader()
+    )

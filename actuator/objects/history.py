@@ -1,0 +1,101 @@
+"""What the kept plans of a workload say of its past, and of where it is going."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from actuator.evidence import news, starts
+from actuator.manifest import Json, key_of, version_of
+from actuator.objects.plans import fall_of, first, is_open, newest_first, record_of, target_of
+from actuator.ports import PlanRecord
+from fleet.change import StepState
+from fleet.cluster import Fall, Standing, Start
+from fleet.shape import Configuration
+from fleet.workload import WorkloadKey
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What plans say; but for `records` as in `fleet.cluster.Standing`.
+
+    Attributes:
+        records: The plans, newest first.
+    """
+
+    records: tuple[PlanRecord, ...] = ()
+    changed_at_s: float | None = None
+    reshaped_at_s: float | None = None
+    moving_to: Configuration | None = None
+    before: Configuration | None = None
+    falls: tuple[Fall, ...] = ()
+    starts: tuple[Start, ...] = ()
+
+
+NONE = History()
+"""Of a workload without plans."""
+
+_Stamp = tuple[WorkloadKey, str]
+
+
+class PlanReader:
+    """Reads plans again and again; a workload whose plans did not change since the last time costs a look-up.
+
+    Plans are told apart by name and resourceVersion. What is no longer there is forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._histories: dict[tuple[_Stamp, ...], History] = {}
+
+    def read(self, plans: Iterable[Json]) -> Mapping[WorkloadKey, History]:
+        """Return the history of every workload that has plans."""
+        bodies: defaultdict[WorkloadKey, list[Json]] = defaultdict(list)
+        for plan in plans:
+            bodies[target_of(plan)].append(plan)
+        stamps = {target: tuple(sorted(map(_stamp, found))) for target, found in bodies.items()}
+        self._histories = {
+            stamps[target]: self._histories.get(stamps[target]) or history_of(map(record_of, found))
+            for target, found in bodies.items()
+        }
+        return {target: self._histories[stamp] for target, stamp in stamps.items()}
+
+
+def history_of(plans: Iterable[PlanRecord]) -> History:
+    """Return what the plans of one workload say."""
+    records = newest_first(plans)
+    if not records:
+        return NONE
+    open_plan = next((record for record in records if is_open(record)), None)
+    return History(
+        records=records,
+        changed_at_s=_last_done_at_s(records),
+        reshaped_at_s=_last_done_at_s(record for record in records if record.change.is_reshape),
+        moving_to=open_plan.change.goal if open_plan is not None else None,
+        before=first(records).change.start,
+        falls=tuple(fall for record in records if (fall := fall_of(record)) is not None),
+        starts=tuple(starts(records)),
+    )
+
+
+def with_history(standing: Standing, history: History) -> Standing:
+    """Return the standing with when it changed, where it is going, and whether there is news of that."""
+    return replace(
+        standing,
+        changed_at_s=history.changed_at_s,
+        reshaped_at_s=history.reshaped_at_s,
+        moving_to=history.moving_to,
+        before=history.before,
+        falls=history.falls,
+        starts=history.starts,
+        has_news=any(True for record in history.records for _ in news(record, standing)),
+    )
+
+
+def _stamp(plan: Json) -> _Stamp:
+    return key_of(plan), version_of(plan)
+
+
+def _last_done_at_s(plans: Iterable[PlanRecord]) -> float | None:
+    done = (step.at_s for record in plans for step in record.steps if step.state is StepState.DONE)
+    return max(done, default=None)
