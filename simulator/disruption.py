@@ -36,8 +36,7 @@ class DisruptionController:
             raise NotModelledError("selectors other than equality")
         pods = self._api.list(POD, name[0], selector.get("matchLabels"))
         healthy = sum(is_ready(pod) and not is_leaving(pod) for pod in pods)
-        expected = self._expected(name[0], pods)
-        desired = _desired(budget["spec"], expected)
+        expected, desired = self._wanted(budget["spec"], name[0], pods)
         status = {
             "observedGeneration": budget["metadata"]["generation"],
             "currentHealthy": healthy,
@@ -47,19 +46,26 @@ class DisruptionController:
         }
         self._api.replace_status({**budget, "status": status})
 
-    def _expected(self, namespace: str, pods: Sequence[Json]) -> int:
+    def _wanted(self, spec: Json, namespace: str, pods: Sequence[Json]) -> tuple[int, int]:
+        """Return how many pods there should be, and how many must stay healthy (getExpectedPodCount)."""
+        match spec:
+            case {"maxUnavailable": most}:
+                expected = self._scale(namespace, pods)
+                return expected, max(0, expected - _scaled(most, expected))
+            case {"minAvailable": int(least)}:
+                return len(pods), least
+            case {"minAvailable": least}:
+                expected = self._scale(namespace, pods)
+                return expected, _scaled(least, expected)
+        return 0, 0
+
+    def _scale(self, namespace: str, pods: Sequence[Json]) -> int:
         """Return what the owners of the pods ask for."""
         owners = {owner["name"] for pod in pods for owner in pod["metadata"].get("ownerReferences", ())}
         deployments = (self._api.get(DEPLOYMENT, namespace, owner) for owner in owners)
         return sum(body["spec"].get("replicas", 1) for body in deployments if body is not None)
 
 
-def _desired(spec: Json, expected: int) -> int:
-    """Return how many pods must stay healthy; percentages are rounded up (GetScaledValueFromIntOrPercent)."""
-    if "maxUnavailable" in spec:
-        return max(0, expected - _scaled(spec["maxUnavailable"], expected))
-    return _scaled(spec.get("minAvailable", 1), expected)
-
-
 def _scaled(value: int | str, expected: int) -> int:
+    """Return a number of pods; percentages are rounded up (GetScaledValueFromIntOrPercent)."""
     return value if isinstance(value, int) else ceil(int(value.removesuffix("%")) * expected / 100)
