@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +26,14 @@ def key_of(body: Json) -> WorkloadKey:
     """Return namespace and name of an object."""
     meta = body["metadata"]
     return WorkloadKey(meta.get("namespace", ""), meta["name"])
+
+
+def by_namespace(bodies: Iterable[Json]) -> defaultdict[str, list[Json]]:
+    """Return objects by namespace, in their order."""
+    found: defaultdict[str, list[Json]] = defaultdict(list)
+    for body in bodies:
+        found[key_of(body).namespace].append(body)
+    return found
 
 
 def labels_of(body: Json) -> Json:

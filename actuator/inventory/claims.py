@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from actuator.inventory.findings import Finding, error, warning
 from actuator.manifest import Json, key_of, seconds_of
 from actuator.objects.slices import Inventory
-from actuator.objects.standings import allocated_ids
+from actuator.objects.standings import allocated_ids, results_of
 from fleet.devices import Device
 
 _STUCK_AFTER_S = 600.0
@@ -138,14 +138,8 @@ def claims_hit(rule: Json, claims: Iterable[Json]) -> list[str]:
     return [
         str(key_of(claim))
         for claim in claims
-        if any(_selects(selector, result) for result in _results(claim))
+        if any(_selects(selector, result) for result in results_of(claim))
     ]
-
-
-def _results(claim: Json) -> list[Json]:
-    allocation: Json = (claim.get("status") or {}).get("allocation") or {}
-    results: list[Json] = (allocation.get("devices") or {}).get("results") or []
-    return results
 
 
 def _selects(selector: Json, result: Json) -> bool:

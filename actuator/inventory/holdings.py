@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from actuator.inventory import hami, kai
-from actuator.inventory.tenants import Tenant, tenants_of
+from actuator.inventory.tenants import Tenant, claims_by_pod, tenants_of
 from actuator.manifest import Json, key_of
 from actuator.objects.slices import Inventory, amount
-from actuator.objects.standings import allocated_ids
+from actuator.objects.standings import allocated_ids, results_of
 from fleet.occupancy import hold_of
 from fleet.sharing import Card, Extent, Hold
 
@@ -46,12 +46,13 @@ def holds_of(
         config_maps: ConfigMaps by namespace and name: KAI says there what it gave.
         sliced: Names of nodes whose cards are time-sliced.
     """
+    claimed = claims_by_pod(claims)
     by_pod = {str(key_of(pod)): pod for pod in pods}
     for tenant in tenants_of(pods, claims, inventory.devices(), config_maps, sliced):
         pod = by_pod[tenant.pod]
         match tenant.mechanism:
             case "dra" | "dra-shares":
-                yield from _of_claims(tenant, claims, inventory)
+                yield from _of_claims(tenant, claimed[tenant.pod], inventory)
             case "kai":
                 given = kai.given(pod, config_maps)
                 portion = given[0] if given is not None else None
@@ -66,7 +67,7 @@ def holds_of(
 
 def _of_claims(tenant: Tenant, claims: Iterable[Json], inventory: Inventory) -> Iterator[Hold]:
     devices, gpus = inventory.devices(), inventory.gpu_by_uuid()
-    for result, together in _claimed(tenant.pod, claims):
+    for result, together in _taken(claims):
         device = devices.get((result["pool"], result["device"]))
         if device is None or device.gpu not in gpus:
             continue
@@ -78,6 +79,15 @@ def _of_claims(tenant: Tenant, claims: Iterable[Json], inventory: Inventory) -> 
         yield Hold(tenant.pod, device.gpu, tenant.mechanism, memory, together=together)
 
 
+def _taken(claims: Iterable[Json]) -> Iterator[tuple[Json, int]]:
+    """Yield what the driver allocated to claims, and by how many pods each is used."""
+    for claim in claims:
+        ids = allocated_ids(claim)
+        for result in results_of(claim):
+            if (result["pool"], result["device"]) in ids:
+                yield result, len(claim["status"]["reservedFor"])
+
+
 def _of_resources(tenant: Tenant) -> Iterator[Hold]:
     """Yield whole cards or MIG devices of the device plugin, which says neither which nor how large."""
     extent = Extent.INSTANCE if "mig-" in tenant.holds else Extent.CARD
@@ -86,33 +96,7 @@ def _of_resources(tenant: Tenant) -> Iterator[Hold]:
         yield Hold(tenant.pod, gpu, tenant.mechanism, None, share, share, extent)
 
 
-def _claimed(pod: str, claims: Iterable[Json]) -> Iterator[tuple[Json, int]]:
-    """Yield what the driver allocated to claims that a pod uses, and by how many pods each is used."""
-    namespace, _, name = pod.partition("/")
-    for claim in claims:
-        users = (claim.get("status") or {}).get("reservedFor") or []
-        if key_of(claim).namespace == namespace and any(user["name"] == name for user in users):
-            ids = allocated_ids(claim)
-            for result in claim["status"]["allocation"]["devices"]["results"] if ids else ():
-                if (result["pool"], result["device"]) in ids:
-                    yield result, len(users)
-
-
 def _of_hami(name: str, pod: Json) -> Iterator[Hold]:
-    """Yield what HAMi allocated on each card; compute without a bound is not granted.
-
-    Init containers come first in the annotation, and have ended when the others run: the larger counts.
-    """
-    text = (pod["metadata"].get("annotations") or {}).get(hami.ALLOCATED, "")
-    containers = hami.grants_of(str(text)) or ()
-    before = sum(map(_asks_gpu, pod["spec"].get("initContainers") or ()))
-    for uuid in dict.fromkeys(grant.uuid for grants in containers for grant in grants):
-        mib = [sum(grant.mib for grant in grants if grant.uuid == uuid) for grants in containers]
-        cores = [sum(grant.cores for grant in grants if grant.uuid == uuid) for grants in containers]
-        memory, compute = (max([sum(of[before:]), *of[:before]]) for of in (mib, cores))
-        yield Hold(name, uuid, "hami", memory * _MIB, compute_share=compute / 100 or None)
-
-
-def _asks_gpu(container: Json) -> bool:
-    limits = (container.get("resources") or {}).get("limits") or {}
-    return any(name.startswith("nvidia.com/gpu") for name in limits)
+    """Yield what HAMi allocated on each card; compute without a bound is not granted."""
+    for uuid, (mib, cores) in hami.held_by(pod).items():
+        yield Hold(name, uuid, "hami", mib * _MIB, compute_share=cores / 100 or None)

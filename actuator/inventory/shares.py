@@ -11,12 +11,12 @@ from actuator.inventory.findings import Finding, error
 from actuator.inventory.nodes import GPU, SHARED_GPU, NodeView
 from actuator.manifest import Json, key_of
 from actuator.mechanisms.dra import DRIVER
+from actuator.objects.pods import is_over
 from actuator.objects.slices import amount
+from actuator.objects.standings import results_of
 from fleet.ledgers.consumable import Capacity, Policy, SharedDevice
 from fleet.ledgers.time_slicing import SlicedNode
 from fleet.shape import SHARE_UNITS
-
-_OVER = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ def hami_use(nodes: Iterable[Json], pods: Sequence[Json]) -> Iterator[CardUse]:
     """Yield the cards that nodes register with HAMi, with what its pods hold of them."""
     held: defaultdict[str, list[int]] = defaultdict(list)
     for pod in pods:
-        if _is_running(pod):
-            for uuid, mib in _held_by(pod).items():
+        if not is_over(pod):
+            for uuid, (mib, _) in hami.held_by(pod).items():
                 held[uuid].append(mib)
     for node in nodes:
         for card in hami.registered(node) or ():
@@ -55,27 +55,6 @@ def hami_use(nodes: Iterable[Json], pods: Sequence[Json]) -> Iterator[CardUse]:
             yield CardUse(
                 "hami", node["metadata"]["name"], card.uuid, "MiB", card.total_mib, sum(amounts), len(amounts)
             )
-
-
-def _held_by(pod: Json) -> dict[str, int]:
-    """Return the MiB of each card that a pod holds: its containers together, or an init container."""
-    text = str((pod["metadata"].get("annotations") or {}).get(hami.ALLOCATED, ""))
-    containers = hami.grants_of(text) or ()
-    before = sum(_asks_gpu(container) for container in (pod.get("spec") or {}).get("initContainers") or [])
-    found: dict[str, int] = {}
-    together: defaultdict[str, int] = defaultdict(int)
-    for position, grants in enumerate(containers):
-        for grant in grants:
-            if position < before:
-                found[grant.uuid] = max(found.get(grant.uuid, 0), grant.mib)
-            else:
-                together[grant.uuid] += grant.mib
-    return {uuid: max(found.get(uuid, 0), together[uuid]) for uuid in {**found, **together}}
-
-
-def _asks_gpu(container: Json) -> bool:
-    limits: Json = (container.get("resources") or {}).get("limits") or {}
-    return any(name.startswith("nvidia.com/") for name in limits)
 
 
 def kai_use(
@@ -121,7 +100,7 @@ def sliced_use(nodes: Iterable[NodeView], pods: Sequence[Json]) -> Iterator[Card
     for node in nodes:
         if node.replicas > 1:
             here = [pod for pod in pods if (pod.get("spec") or {}).get("nodeName") == node.name]
-            held = [count for pod in here if _is_running(pod) and (count := _replicas_of(pod))]
+            held = [count for pod in here if not is_over(pod) and (count := _replicas_of(pod))]
             sliced = SlicedNode(node.whole_gpus, node.replicas, sum(held))
             yield CardUse(
                 "time-slicing",
@@ -137,10 +116,6 @@ def sliced_use(nodes: Iterable[NodeView], pods: Sequence[Json]) -> Iterator[Card
 def _replicas_of(pod: Json) -> int:
     limits = [(c.get("resources") or {}).get("limits") or {} for c in pod["spec"].get("containers") or []]
     return sum(amount(str(held[name])) for held in limits for name in (GPU, SHARED_GPU) if name in held)
-
-
-def _is_running(pod: Json) -> bool:
-    return (pod.get("status") or {}).get("phase") not in _OVER
 
 
 def shared_device(published: Json) -> SharedDevice:
@@ -169,8 +144,7 @@ def _policy(body: Json | None) -> Policy | None:
 def _consumed(claims: Iterable[Json]) -> defaultdict[tuple[str, str], list[dict[str, int]]]:
     found: defaultdict[tuple[str, str], list[dict[str, int]]] = defaultdict(list)
     for claim in claims:
-        allocation: Json = (claim.get("status") or {}).get("allocation") or {}
-        for result in (allocation.get("devices") or {}).get("results") or []:
+        for result in results_of(claim):
             if "consumedCapacity" in result:
                 amounts = {name: amount(str(held)) for name, held in result["consumedCapacity"].items()}
                 found[result["pool"], result["device"]].append(amounts)

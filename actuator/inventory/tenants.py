@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +9,13 @@ from dataclasses import dataclass
 from actuator.inventory import hami, kai
 from actuator.inventory.findings import Finding, error
 from actuator.manifest import Json, key_of
-from actuator.objects.standings import allocated_ids
+from actuator.objects.granted import is_card
+from actuator.objects.pods import is_over
+from actuator.objects.standings import allocated_ids, results_of
 from fleet.devices import Device, DeviceId
 from fleet.ledgers.tenancy import Tenancy, clash
 
-_RESOURCE = re.compile(r"nvidia\.com/(gpu|gpu\.shared|mig-.+)")
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
-_OVER = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +53,10 @@ def tenants_of(
         config_maps: ConfigMaps by namespace and name.
         sliced: Names of nodes whose cards are time-sliced.
     """
-    held = _claims_by_pod(claims)
+    held = claims_by_pod(claims)
     found: list[Tenant] = []
     for pod in pods:
-        if (pod.get("status") or {}).get("phase") in _OVER or key_of(pod).namespace == kai.RESERVATIONS:
+        if is_over(pod) or key_of(pod).namespace == kai.RESERVATIONS:
             continue
         tenant = (
             _by_claims(pod, held.get(str(key_of(pod)), []), devices)
@@ -100,12 +99,13 @@ def at_risk(tenants: Iterable[Tenant], unhealthy: Mapping[str, int]) -> list[Fin
     ]
 
 
-def _claims_by_pod(claims: Iterable[Json]) -> dict[str, list[Json]]:
+def claims_by_pod(claims: Iterable[Json]) -> Mapping[str, list[Json]]:
+    """Return the claims that are reserved for each pod, by its namespace and name."""
     found: defaultdict[str, list[Json]] = defaultdict(list)
     for claim in claims:
-        for user in (claim.get("status") or {}).get("reservedFor") or []:
-            if user.get("resource") == "pods":
-                found[f"{key_of(claim).namespace}/{user['name']}"].append(claim)
+        users: list[Json] = (claim.get("status") or {}).get("reservedFor") or []
+        for name in dict.fromkeys(user["name"] for user in users if user.get("resource") == "pods"):
+            found[f"{key_of(claim).namespace}/{name}"].append(claim)
     return found
 
 
@@ -118,11 +118,7 @@ def _by_claims(pod: Json, claims: Sequence[Json], devices: Mapping[DeviceId, Dev
     ids = [device_id for claim in claims for device_id in allocated_ids(claim)]
     if not ids:
         return None
-    is_share = any(
-        "consumedCapacity" in result
-        for claim in claims
-        for result in claim["status"]["allocation"]["devices"]["results"]
-    )
+    is_share = any("consumedCapacity" in result for claim in claims for result in results_of(claim))
     gpus = (devices[device_id].gpu for device_id in ids if device_id in devices)
     return _tenant(pod, "dra-shares" if is_share else "dra", ", ".join(name for _, name in ids), gpus)
 
@@ -157,7 +153,7 @@ def _by_resources(pod: Json, sliced: frozenset[str]) -> Tenant | None:
         f"{count} x {name}"
         for container in containers
         for name, count in ((container.get("resources") or {}).get("limits") or {}).items()
-        if _RESOURCE.fullmatch(name)
+        if is_card(name)
     ]
     visible = (
         str(entry.get("value", ""))

@@ -9,7 +9,8 @@ from actuator.kube.apiserver import ApiServer
 from actuator.kube.listing import Lister
 from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, PODS, SLICES, Resource
 from actuator.manifest import key_of
-from actuator.objects.servings import Objects, Serving, is_over, servings_of
+from actuator.objects.pods import is_over
+from actuator.objects.servings import Objects, Serving, servings_of
 from actuator.objects.slices import SliceReader
 from fleet.cluster import Gpu
 from fleet.workload import WorkloadKey

@@ -60,12 +60,17 @@ def grant_of(template: Json, claim_templates: Mapping[str, Json]) -> Grant | Non
     return None
 
 
+def is_card(resource: str) -> bool:
+    """Return whether a resource is one of NVIDIA's device plugin: cards, MIG devices, or either shared."""
+    return _DEVICE_PLUGIN.fullmatch(resource.removesuffix(".shared")) is not None
+
+
 def _resources(spec: Json) -> Iterator[tuple[str, str]]:
     """Yield what containers ask of NVIDIA's and HAMi's resources; of both, limits are what counts."""
     for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
         asked = container.get("resources") or {}
         for name, amount in {**(asked.get("requests") or {}), **(asked.get("limits") or {})}.items():
-            if name in _HAMI or _DEVICE_PLUGIN.fullmatch(name.removesuffix(".shared")):
+            if name in _HAMI or is_card(name):
                 yield name, str(amount)
 
 

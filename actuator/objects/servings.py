@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from actuator.manifest import VARIANT_LABEL, Json, key_of, labels_of, selects
+from actuator.manifest import VARIANT_LABEL, Json, by_namespace, key_of, labels_of, selects
 from actuator.objects.granted import Grant, grant_of
+from actuator.objects.pods import is_over, true_condition
 from actuator.objects.writers import Writer, writers_of
 from fleet.workload import WorkloadKey
 
@@ -55,9 +55,9 @@ class Objects:
 
 def servings_of(objects: Objects) -> tuple[Serving, ...]:
     """Return what holds GPUs, by namespace and name; copies that foreslice keeps are their base's."""
-    templates = _by_namespace(objects.claim_templates)
-    pods = _by_namespace(pod for pod in objects.pods if not is_over(pod))
-    autoscalers, scaled = _by_namespace(objects.autoscalers), _by_namespace(objects.scaled_objects)
+    templates = by_namespace(objects.claim_templates)
+    pods = by_namespace(pod for pod in objects.pods if not is_over(pod))
+    autoscalers, scaled = by_namespace(objects.autoscalers), by_namespace(objects.scaled_objects)
     found = []
     for body, template in _templates(objects):
         key = key_of(body)
@@ -95,21 +95,6 @@ def _is_pod_of(pod: Json, body: Json) -> bool:
     return selects(body["spec"]["selector"], labels_of(pod))
 
 
-def is_over(pod: Json) -> bool:
-    """Return whether a pod has ended."""
-    return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
-
-
 def _is_ready(pod: Json) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
     is_serving = "deletionTimestamp" not in pod["metadata"] and labels_of(pod).get(_SET_INDEX, "0") == "0"
-    return is_serving and any(
-        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
-    )
-
-
-def _by_namespace(bodies: Iterable[Json]) -> Mapping[str, list[Json]]:
-    found: defaultdict[str, list[Json]] = defaultdict(list)
-    for body in bodies:
-        found[key_of(body).namespace].append(body)
-    return found
+    return is_serving and true_condition(pod, "Ready") is not None

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from actuator.manifest import VARIANT_LABEL, Json, key_of, labels_of, seconds_of, selects, version_of
+from actuator.manifest import (
+    VARIANT_LABEL,
+    Json,
+    by_namespace,
+    key_of,
+    labels_of,
+    seconds_of,
+    selects,
+    version_of,
+)
 from actuator.mechanisms.dra import DRIVER, shape_asked
+from actuator.objects.pods import is_over, true_condition
 from actuator.objects.restraints import budgets_of, permitted, spared_by
 from actuator.objects.slices import Inventory
 from actuator.objects.variants import gpu_claim, is_variant_of
@@ -17,11 +27,20 @@ from fleet.shape import Shape
 from fleet.workload import WorkloadKey
 
 
-def allocated_ids(claim: Json) -> list[DeviceId]:
-    """Return the devices of NVIDIA's driver that are allocated to a claim; admin access takes nothing."""
+def results_of(claim: Json) -> list[Json]:
+    """Return what is allocated to a claim, of whatever driver."""
     allocation: Json = (claim.get("status") or {}).get("allocation") or {}
     results: list[Json] = (allocation.get("devices") or {}).get("results") or []
-    return [(r["pool"], r["device"]) for r in results if r["driver"] == DRIVER and not r.get("adminAccess")]
+    return results
+
+
+def allocated_ids(claim: Json) -> list[DeviceId]:
+    """Return the devices of NVIDIA's driver that are allocated to a claim; admin access takes nothing."""
+    return [
+        (result["pool"], result["device"])
+        for result in results_of(claim)
+        if result["driver"] == DRIVER and not result.get("adminAccess")
+    ]
 
 
 def allocated(claims: Iterable[Json], inventory: Inventory) -> tuple[Device, ...]:
@@ -48,13 +67,13 @@ class Observer:
         self._gpus = inventory.gpu_by_uuid()
         self._deployments = {key_of(body): body for body in deployments}
         self._owned = _by_owner(self._deployments.values())
-        self._pods = _by_namespace(pods)
+        self._pods = by_namespace(pods)
         self._templates = {
             namespace: {str(body["metadata"]["name"]): body for body in bodies}
-            for namespace, bodies in _by_namespace(templates).items()
+            for namespace, bodies in by_namespace(templates).items()
         }
         self._claims = {key_of(body): body for body in claims}
-        self._budgets = _by_namespace(budgets)
+        self._budgets = by_namespace(budgets)
 
     def standing(self, key: WorkloadKey) -> Standing | None:
         """Return how a workload stands, `None` if it has no Deployment.
@@ -70,7 +89,7 @@ class Observer:
         named = {labels_of(body)[VARIANT_LABEL]: body for body in copies}
         pods: dict[str, list[Json]] = {mark: [] for mark in ("", *named)}
         for pod in self._pods.get(key.namespace, ()):
-            if not _is_over(pod):
+            if not is_over(pod):
                 mark = labels_of(pod).get(VARIANT_LABEL, "")
                 pods[mark if mark in named else ""].append(pod)
         variants = [self._variant(base, pods[""], is_base=True)]
@@ -103,7 +122,7 @@ class Observer:
         )
 
     def _replica(self, pod: Json, variant: str, claim: str, asked: Shape) -> Replica:
-        device, ready = self._device(pod, claim), _true(pod, "Ready")
+        device, ready = self._device(pod, claim), true_condition(pod, "Ready")
         runs_on = asked if device is None else self._shape(device)
         return Replica(
             pod=pod["metadata"]["name"],
@@ -113,7 +132,7 @@ class Observer:
             is_ready=ready is not None and runs_on == asked and device is not None,
             is_leaving="deletionTimestamp" in pod["metadata"],
             created_at_s=seconds_of(pod["metadata"]["creationTimestamp"]),
-            scheduled_at_s=_since_s(_true(pod, "PodScheduled")),
+            scheduled_at_s=_since_s(true_condition(pod, "PodScheduled")),
             ready_at_s=_since_s(ready),
             spared_by=spared_by(pod),
         )
@@ -136,16 +155,6 @@ class Observer:
         return Shape(gpu.board.id) if device.profile is None else Shape(gpu.board.id, device.profile)
 
 
-def _is_over(pod: Json) -> bool:
-    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
-
-
-def _true(pod: Json, name: str) -> Json | None:
-    """Return a condition of a pod, `None` unless it is true."""
-    conditions: list[Json] = (pod.get("status") or {}).get("conditions") or []
-    return next((c for c in conditions if (c["type"], c["status"]) == (name, "True")), None)
-
-
 def _since_s(condition: Json | None) -> float | None:
     """Return since when a condition holds, seconds since the epoch; `None` where that is not said."""
     since = condition.get("lastTransitionTime") if condition is not None else None
@@ -157,11 +166,4 @@ def _by_owner(bodies: Iterable[Json]) -> dict[str, list[Json]]:
     for body in bodies:
         for owner in body["metadata"].get("ownerReferences") or []:
             found[owner["uid"]].append(body)
-    return found
-
-
-def _by_namespace(bodies: Iterable[Json]) -> dict[str, list[Json]]:
-    found: defaultdict[str, list[Json]] = defaultdict(list)
-    for body in bodies:
-        found[key_of(body).namespace].append(body)
     return found
