@@ -151,7 +151,7 @@ class Executor:
     def _settle(self, task: _Task, at_s: float) -> None:
         """End open steps of kept plans that are done or no longer wanted; on trouble the next run does it."""
         target = task.change.target
-        if not self._is_unsettled(task.change, {target: task.terms}):
+        if not self._is_unsettled(task):
             return
         left_open = False
         try:
@@ -167,7 +167,7 @@ class Executor:
 
     def _note_news(self, task: _Task) -> None:
         """Keep in plans when what they added became ready; on trouble the next run does it."""
-        if not task.standing.has_news or not task.terms.mode.may_add or self._dry_run:
+        if not (task.standing.has_news and self._may_note(task)):
             return
         with suppress(ForesliceError):
             for record in self._cluster.plans(task.change.target):
@@ -175,11 +175,13 @@ class Executor:
                 for index, readiness in news(record, task.standing):
                     kept = self._cluster.note_readiness(kept, index, readiness)
 
-    def _is_unsettled(self, change: ChangeSet, terms: Mapping[WorkloadKey, Terms]) -> bool:
+    def _is_unsettled(self, task: _Task) -> bool:
         """Return whether kept plans may have open steps that this process should end."""
-        held = terms.get(change.target)
-        may_write = held is not None and held.mode.may_add and not self._dry_run
-        return may_write and self._settled.get(change.target) != change.goal
+        return self._may_note(task) and self._settled.get(task.change.target) != task.change.goal
+
+    def _may_note(self, task: _Task) -> bool:
+        """Return whether kept plans may be written to."""
+        return task.terms.mode.may_add and not self._dry_run
 
 
 def is_moving(standing: Standing) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from actuator.manifest import Json
-from actuator.objects.slices import amount
+from actuator.objects.slices import amount, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +40,17 @@ def card_facts(slices: Iterable[Json]) -> Iterator[CardFacts]:
     for body in slices:
         for device in body["spec"].get("devices") or []:
             attributes: Json = device.get("attributes") or {}
-            if _text(attributes, "type") == "gpu":
+            if text_of(device, "type") == "gpu":
                 memory = ((device.get("capacity") or {}).get("memory") or {}).get("value", "0")
                 yield CardFacts(
                     node=body["spec"].get("nodeName", ""),
                     name=device["name"],
-                    uuid=_text(attributes, "uuid"),
-                    product=_text(attributes, "productName"),
+                    uuid=text_of(device, "uuid"),
+                    product=text_of(device, "productName"),
                     memory_bytes=amount(str(memory)),
                     compute_capability=_version(attributes, "cudaComputeCapability")[:2],
                     driver=_version(attributes, "driverVersion"),
                 )
-
-
-def _text(attributes: Json, name: str) -> str:
-    return str((attributes.get(name) or {}).get("string", ""))
 
 
 def _version(attributes: Json, name: str) -> tuple[int, ...]:

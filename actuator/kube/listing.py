@@ -1,4 +1,4 @@
-"""Lists objects once: for commands that look and leave."""
+"""Lists objects, page by page: all of a path, or what a command that looks and leaves may read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,21 @@ from actuator.kube.resources import Resource
 from actuator.manifest import Json
 from fleet.errors import RefusedError
 
-_PAGE = 500
+PAGE = 500
+"""Objects in one answer to a list, which bounds the memory that reading it takes."""
+
+
+def listed(server: ApiServer, path: str) -> tuple[list[Json], str]:
+    """Return every object of a path, and the version as of which they are."""
+    bodies: list[Json] = []
+    query: Json = {"limit": PAGE}
+    while True:
+        page = server.request("GET", path, query=query)
+        bodies += page["items"]
+        metadata = page["metadata"]
+        if not metadata.get("continue"):
+            return bodies, metadata["resourceVersion"]
+        query["continue"] = metadata["continue"]
 
 
 class Lister:
@@ -30,7 +44,7 @@ class Lister:
         return [
             {"kind": resource.kind, **body}
             for namespace in self._namespaces
-            for body in self._pages(resource.path(namespace))
+            for body in listed(self._server, resource.path(namespace))[0]
         ]
 
     def some(self, resource: Resource) -> list[Json]:
@@ -42,13 +56,3 @@ class Lister:
         except RefusedError as error:
             self.notes.append(str(error))
             return []
-
-    def _pages(self, path: str) -> list[Json]:
-        bodies: list[Json] = []
-        query: Json = {"limit": _PAGE}
-        while True:
-            page = self._server.request("GET", path, query=query)
-            bodies += page["items"]
-            if not page["metadata"].get("continue"):
-                return bodies
-            query["continue"] = page["metadata"]["continue"]

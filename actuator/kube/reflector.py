@@ -13,6 +13,7 @@ from urllib3.exceptions import HTTPError
 
 from actuator.kube.apiserver import ApiServer, parsed
 from actuator.kube.errors import ExpiredError, NotFoundError, error_of
+from actuator.kube.listing import listed
 from actuator.kube.mirror import Scope
 from actuator.kube.resources import PLANS
 from actuator.manifest import Json, version_of
@@ -24,9 +25,6 @@ WATCH_S = 25
 So a connection, its credentials and our permissions are never older than half of what
 `actuator.guards.STALE_VIEW_S` trusts, and a quiet cluster can be told from a dead one.
 """
-
-PAGE = 500
-"""Objects in one answer to a list, which bounds the memory that reading it takes."""
 
 # Between two tries that fail, and at most after many.
 _PAUSE_S = 0.25
@@ -114,24 +112,16 @@ class Reflector:
 
     def _list(self) -> None:
         """Hand over what the server holds."""
-        bodies: list[Json] = []
-        query: Json = {"limit": PAGE}
         try:
-            while True:
-                page = self._server.request("GET", self._scope.path, query=query)
-                bodies += page["items"]
-                metadata = page["metadata"]
-                if not metadata.get("continue"):
-                    break
-                query["continue"] = metadata["continue"]
+            bodies, version = listed(self._server, self._scope.path)
         except NotFoundError:
             # Without its custom resource foreslice still observes; any other kind must be served.
             if self._scope.resource is PLANS:
                 self._sink.clear(self._scope)
                 self._heard("")
             raise
-        self._sink.replace(self._scope, bodies, metadata["resourceVersion"])
-        self._heard(metadata["resourceVersion"])
+        self._sink.replace(self._scope, bodies, version)
+        self._heard(version)
 
     def _follow(self) -> None:
         """Take over every change from the last version on, until the server ends the watch."""

@@ -202,7 +202,7 @@ def _parse(body: Json) -> _Slice:
     devices = tuple(
         _device(published, spec.get("nodeName", ""), spec["pool"]["name"])
         for published in spec.get("devices") or []
-        if _text(published, "type") in _KINDS
+        if text_of(published, "type") in _KINDS
     )
     return _Slice(devices, counters)
 
@@ -217,14 +217,15 @@ def _indices(pattern: re.Pattern[str], names: Iterable[str]) -> frozenset[int]:
     return frozenset(int(match[1]) for name in names if (match := pattern.fullmatch(name)))
 
 
-def _text(published: Json, attribute: str) -> str:
+def text_of(published: Json, attribute: str) -> str:
+    """Return a published device's attribute that is text, empty where it has none of that name."""
     held: Json = (published.get("attributes") or {}).get(attribute) or {}
     return str(held.get("string", ""))
 
 
 def _device(published: Json, node: str, pool: str) -> tuple[Device, Offer]:
-    kind = _text(published, "type")
-    profile = _text(published, "profile") if kind == "mig" else None
+    kind = text_of(published, "type")
+    profile = text_of(published, "profile") if kind == "mig" else None
     capacity = {name: amount(held["value"]) for name, held in (published.get("capacity") or {}).items()}
     draws = {
         (drawn["counterSet"], name): amount(counter["value"])
@@ -239,11 +240,11 @@ def _device(published: Json, node: str, pool: str) -> tuple[Device, Offer]:
         pool=pool,
         name=published["name"],
         kind=kind,
-        gpu=_text(published, "uuid" if kind == "gpu" else "parentUUID"),
+        gpu=text_of(published, "uuid" if kind == "gpu" else "parentUUID"),
         profile=profile,
         draws=draws,
         memory_slices=covered,
-        product=_text(published, "productName"),
+        product=text_of(published, "productName"),
     )
     offer = Offer(
         profile=profile,
@@ -252,6 +253,6 @@ def _device(published: Json, node: str, pool: str) -> tuple[Device, Offer]:
         sm=capacity.get("multiprocessors", 0),
         engines=Engines(*(capacity.get(name, 0) for name in _ENGINES)),
         product=device.product,
-        architecture=_text(published, "architecture"),
+        architecture=text_of(published, "architecture"),
     )
     return device, offer

@@ -32,7 +32,7 @@ class Server:
         more = str(begin + 2) if begin + 2 < len(items) else ""
         # A list leaves the kinds of its items out.
         page = [{key: body[key] for key in body if key != "kind"} for body in items[begin : begin + 2]]
-        return {"items": page, "metadata": {"continue": more}}
+        return {"items": page, "metadata": {"continue": more, "resourceVersion": "1"}}
 
 
 @pytest.fixture
