@@ -102,8 +102,8 @@ class ApiServer:
 def parsed(text: bytes) -> Json:
     """Return JSON in which equal objects with one plain value are one and the same: not for changing.
 
-    Slices say few values hundreds of times over: 41,600 devices take 69 MiB instead of 302, and reading them no
-    longer.
+    Slices say few values hundreds of times over: 41,600 devices take 69 MiB instead of 302, and reading them
+    no longer.
     """
     seen: dict[tuple[str, type, Any], Json] = {}
 
