@@ -271,5 +271,29 @@ def test_an_engine_that_does_not_say_what_runs_can_be_idle():
     assert Idle() == reading({"a": quiet}).arrivals_per_s
 
 
+class Noting(dict):
+    """A pod that notes which of its signals are looked at."""
+
+    def __init__(self, pod, noted):
+        super().__init__(pod)
+        self.noted = noted
+
+    def __contains__(self, signal):
+        self.noted.add(signal)
+        return super().__contains__(signal)
+
+    def __getitem__(self, signal):
+        self.noted.add(signal)
+        return super().__getitem__(signal)
+
+    def get(self, signal, default=None):
+        self.noted.add(signal)
+        return super().get(signal, default)
+
+
 def test_the_signals_asked_for_are_those_that_are_read():
-    assert set(NOW_SIGNALS) == set(pod())
+    noted = set()
+    for pods, *_ in ORIGINS.values():
+        noting = {name: Noting(one, noted) for name, one in pods.items()}
+        now_reading(InstantSamples(KEY, 1000.0, noting), frozenset(noting), None, SLO)
+    assert set(NOW_SIGNALS) == noted

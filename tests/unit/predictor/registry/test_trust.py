@@ -180,7 +180,7 @@ def test_an_index_that_is_nested_beyond_reason_is_refused():
     def nest(entries):
         entries["schema.json"] = "[" * 200_000
 
-    with pytest.raises(ValueError, match=r"nested too deeply|no intact"):
+    with pytest.raises(ValueError, match="is no intact skops file"):
         unpacked(rezipped(packed(model()), nest))
 
 
