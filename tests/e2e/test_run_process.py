@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,8 @@ from urllib.request import urlopen
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+
+from tests.ports import free_port
 
 RECORDING = Path(__file__).parents[1] / "data" / "recorded" / "vllm.csv"
 LIMIT_S = 30.0
@@ -202,28 +203,27 @@ def reading_from(port):
 
 
 @pytest.fixture
-def moved(start, tmp_path, free_port):
+def port():
+    """A port that nobody listens on."""
+    return free_port()
+
+
+@pytest.fixture
+def moved(start, tmp_path, port):
     """A service on a recording, told to read from a Prometheus that is down."""
     shutil.copy(RECORDING, tmp_path / "metrics.csv")
     service = start(FILE).ready()
-    service.settings.write_text(reading_from(free_port), encoding="utf-8")
+    service.settings.write_text(reading_from(port), encoding="utf-8")
     service.wait_for(lambda: service.metrics()["foreslice_settings_usable", None] == 0)
     return service
 
 
-@pytest.fixture
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-def test_settings_whose_source_is_down_wait_until_it_answers(moved, free_port):
+def test_settings_whose_source_is_down_wait_until_it_answers(moved, port):
     why = "settings cannot be used, the last good ones go on: forecasts are not renewed: "
 
     assert moved.event("held")["reason"].startswith(why)
     assert moved.metrics()["foreslice_forecast_peak_replicas", "chat"] > 0
-    with answering(free_port):
+    with answering(port):
         moved.event("settings taken up")
         moved.wait_for(lambda: moved.metrics()["foreslice_settings_usable", None] == 1)
         assert 0 == moved.stop()[0]
@@ -236,10 +236,10 @@ def test_settings_that_are_put_back_as_they_were_can_be_used(moved):
     moved.wait_for(lambda: moved.metrics()["foreslice_settings_usable", None] == 1)
 
 
-def test_an_order_to_stop_acting_waits_for_no_forecast(start, tmp_path, free_port):
+def test_an_order_to_stop_acting_waits_for_no_forecast(start, tmp_path, port):
     shutil.copy(RECORDING, tmp_path / "metrics.csv")
     service = start(FILE + "acting: true\ncluster: {kind: embedded, nodes: 1}\n").ready()
-    service.settings.write_text(reading_from(free_port), encoding="utf-8")
+    service.settings.write_text(reading_from(port), encoding="utf-8")
 
     service.event("settings taken up")
     service.wait_for(lambda: any(e.get("reason", "").startswith("forecasts are not") for e in service.log()))

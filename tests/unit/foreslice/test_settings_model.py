@@ -8,18 +8,7 @@ from capacity.catalogue import MODELS
 from capacity.formats import FORMATS
 from fleet.boards import BOARDS
 from foreslice.settings.load import InvalidSettings, load, models_of, workloads_of
-
-HEAD = "version: v1\nmetrics: {source: embedded}\ncluster: {kind: embedded}\nworkloads:\n"
-RECORDED = "version: v1\nmetrics: {source: file, path: metrics.csv}\n"
-GOOD = "  - {name: chat, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}\n"
-
-
-def one(**keys):
-    """The good workload with other keys, as YAML."""
-    plain = {"name": "chat", "model": "qwen2.5-7b-bf16", "slo": {"ttft": {"p95": "1s"}}}
-    merged = {key: value for key, value in (plain | keys).items() if value is not None}
-    return f"  - {json.dumps(merged)}\n"
-
+from tests.unit.foreslice.test_settings import GOOD, HEAD, RECORDED, one
 
 WRONG = {
     "unknown model": (
