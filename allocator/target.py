@@ -172,7 +172,7 @@ def _configuration(packing: Packing, row: int) -> Configuration:
     counts: Counter[Shape] = Counter()
     pieces = [piece for stock in packing.tableau.problem.stocks for piece in stock.pieces]
     for piece, n in zip(pieces, packing.packed.columns.counts[row].tolist(), strict=True):
-        counts[piece.shape] += n
+        counts[piece] += n
     return Configuration(counts)
 
 
@@ -184,4 +184,4 @@ def _least_cards(packing: Packing) -> int:
 
 def _worth(packing: Packing) -> Mapping[Shape, float]:
     pieces = [piece for stock in packing.tableau.problem.stocks for piece in stock.pieces]
-    return {piece.shape: price for piece, price in zip(pieces, packing.worth.piece.tolist(), strict=True)}
+    return dict(zip(pieces, packing.worth.piece.tolist(), strict=True))

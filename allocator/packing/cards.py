@@ -27,7 +27,7 @@ class Seat:
     @property
     def is_mig(self) -> bool:
         """Whether it is a MIG instance, neither a share nor a whole card."""
-        return not self.shape.is_whole and "/" not in self.shape.profile
+        return not (self.shape.is_whole or self.shape.hundredths)
 
     def __str__(self) -> str:
         return f"{self.shape.name}@{self.start}"

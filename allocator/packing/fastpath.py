@@ -12,7 +12,7 @@ from allocator.packing.cards import Card, Seat
 from allocator.packing.columns import Prices, distinct, joined, value
 from allocator.packing.dealing import present
 from allocator.packing.pricing import beside, cheapest
-from allocator.packing.problem import Ask, Piece, Problem, Stock
+from allocator.packing.problem import Ask, Problem, Stock
 from allocator.packing.room import StockRoom, mix_of
 from allocator.packing.tableau import tableau_of
 from fleet.shape import Shape
@@ -25,7 +25,6 @@ TRIED = 6
 
 OPENED = 0.5
 """What a card taken into use counts beside the price of the pieces: others will use the rest of it."""
-
 
 MOVED = 2
 """Cards that it may leave whole for seats beside others; where it has more to itself, they stay."""
@@ -117,7 +116,7 @@ class _Trial:
     """One configuration tried out on the cards."""
 
     def __init__(
-        self, stocks: tuple[Stock, ...], pieces: list[tuple[int, Piece]], counts: list[int], held: _Held
+        self, stocks: tuple[Stock, ...], pieces: list[tuple[int, Shape]], counts: list[int], held: _Held
     ) -> None:
         self._stocks, self._held = stocks, held
         self._wanted = [(index, piece, n) for (index, piece), n in zip(pieces, counts, strict=True)]
@@ -128,7 +127,7 @@ class _Trial:
         forks: dict[int, StockRoom] = {}
         takes, leaves, opened = [], [*self._held.given_back], 0
         for index, piece, n in self._wanted:
-            mine = self._held.seats.get((index, piece.shape), [])
+            mine = self._held.seats.get((index, piece), [])
             leaves += mine[n:]
             for _ in range(n - len(mine)):
                 taken = forks.setdefault(index, rooms[index].fork(self._held.left)).take(piece)

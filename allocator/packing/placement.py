@@ -58,7 +58,7 @@ def _wanted(packing: Packing) -> Wanted:
         rows, nths = np.nonzero(columns.counts[:, first : first + len(stock.pieces)])
         for row, nth in zip(rows.tolist(), nths.tolist(), strict=True):
             key = tableau.problem.asks[int(columns.ask[row])].key
-            wanted[key, index, stock.pieces[nth].shape] += int(columns.counts[row, first + nth])
+            wanted[key, index, stock.pieces[nth]] += int(columns.counts[row, first + nth])
     return wanted
 
 
@@ -133,17 +133,15 @@ def _recut(stock: Stock, cut: Cut, seats: tuple[Seat, ...], kept: tuple[Seat, ..
 def seats_of(stock: Stock, cut: Cut, kept: tuple[Seat, ...]) -> frozenset[Seat]:
     """Return the seats of a cut, arranged so that most of the kept ones are among them."""
     counts = {piece: n for piece, n in zip(stock.pieces, cut, strict=True) if n}
-    if any(piece.share or piece.shape.is_whole for piece in counts):
+    if any(piece.hundredths or piece.is_whole for piece in counts):
         seats: set[Seat] = set()
         for piece, n in counts.items():
-            alike = [seat.start for seat in kept if seat.shape == piece.shape][:n]
+            alike = [seat.start for seat in kept if seat.shape == piece][:n]
             fresh = (start for start in range(n + len(alike)) if start not in alike)
-            seats |= {
-                Seat(piece.shape, start) for start in (*alike, *(next(fresh) for _ in range(n - len(alike))))
-            }
+            seats |= {Seat(piece, start) for start in (*alike, *(next(fresh) for _ in range(n - len(alike))))}
         return frozenset(seats)
     keep = layout_of(seat for seat in kept if seat.is_mig)
-    layout = _realised(stock.board, tuple(sorted((p.shape.profile, n) for p, n in counts.items())), keep)
+    layout = _realised(stock.board, tuple(sorted((p.profile, n) for p, n in counts.items())), keep)
     return frozenset(Seat(Shape(stock.board.id, at.profile), at.start) for at in layout)
 
 

@@ -10,24 +10,11 @@ import numpy as np
 
 from fleet.boards import Board
 from fleet.mig import undominated_counts
-from fleet.shape import SHARE_UNITS, Configuration, Shape, share_of, slice_of
+from fleet.shape import SHARE_UNITS, Configuration, Shape, share_of
 from fleet.workload import Limits, Router, WorkloadKey
 
 Cut = tuple[int, ...]
 """What a card is cut into, a count for each of `Stock.pieces`; or the cards that one replica spans."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Piece:
-    """What one replica may take of a card.
-
-    Attributes:
-        shape: Whole card, MIG profile, or the name of a share.
-        share: Hundredths of a card where it is a share, 0 where it is not.
-    """
-
-    shape: Shape
-    share: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,13 +42,13 @@ class Stock:
     cut: Mapping[Cut, int] = field(default_factory=dict, hash=False)
 
     @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[Shape, ...]:
         """What its cards can give: whole cards, several at once, then MIG profiles, then shares."""
         return (
-            Piece(Shape(self.board.id)),
-            *(Piece(Shape(self.board.id, cards=cards)) for cards in self.spans),
-            *(Piece(Shape(self.board.id, name)) for name in self._profiles),
-            *(Piece(share_of(self.board, share), share) for share in self.shares),
+            Shape(self.board.id),
+            *(Shape(self.board.id, cards=cards) for cards in self.spans),
+            *(Shape(self.board.id, name) for name in self._profiles),
+            *(share_of(self.board, share) for share in self.shares),
         )
 
     @cached_property
@@ -86,7 +73,7 @@ class Stock:
 
     def cards_of(self, cut: Cut) -> int:
         """Return how many cards a cut takes: one, but for replicas that span several."""
-        taken = [piece.shape.cards for piece, n in zip(self.pieces, cut, strict=True) if n]
+        taken = [piece.cards for piece, n in zip(self.pieces, cut, strict=True) if n]
         return max(taken, default=1)
 
     @cached_property
@@ -140,15 +127,6 @@ class Problem:
     queues: Mapping[str, float] = field(default_factory=dict, hash=False)
     recut: float = 0.0
     restart: float = 0.0
-
-
-def charge(stock: Stock, piece: Piece) -> float:
-    """Return the cards that one replica counts in its queue: its share, or what it takes of the card."""
-    if piece.share:
-        return piece.share / SHARE_UNITS
-    if piece.shape.is_whole:
-        return float(piece.shape.cards)
-    return slice_of(stock.board, piece.shape).gpu_share
 
 
 def is_whole(problem: Problem) -> bool:

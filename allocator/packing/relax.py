@@ -15,7 +15,7 @@ from allocator.packing.master import Master, Relaxed
 from allocator.packing.pricing import LEVELS, cheapest
 from allocator.packing.problem import is_whole
 from allocator.packing.tableau import Tableau
-from fleet.shape import SHARE_UNITS
+from fleet.shape import slice_of
 
 ROUNDING = 1e-7
 
@@ -90,12 +90,10 @@ def _starting_prices(tableau: Tableau) -> list[Prices]:
     memory, compute = np.zeros(tableau.pieces), np.zeros(tableau.pieces)
     for index, stock in enumerate(tableau.problem.stocks):
         for nth, piece in enumerate(stock.pieces, tableau.offsets[index]):
-            if piece.share:
-                memory[nth] = compute[nth] = stock.price * piece.share / SHARE_UNITS
-            elif piece.shape.is_whole:
-                memory[nth] = compute[nth] = stock.price * piece.shape.cards
+            if piece.is_whole or piece.hundredths:
+                memory[nth] = compute[nth] = stock.price * slice_of(stock.board, piece).gpu_share
             else:
-                profile = stock.board.profile(piece.shape.profile)
+                profile = stock.board.profile(piece.profile)
                 memory[nth] = stock.price * profile.memory_slices / stock.board.grid
                 compute[nth] = stock.price * profile.compute_slices / stock.board.compute_slices
     queue = np.zeros(len(tableau.queue_names))

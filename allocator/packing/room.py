@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 
 from allocator.packing.cards import Card, Seat, fragmentation
-from allocator.packing.problem import Piece, Stock
+from allocator.packing.problem import Stock
 from fleet.mig import Layout, Placement, free_starts
 from fleet.shape import SHARE_UNITS, Shape
 
@@ -44,7 +44,7 @@ class StockRoom:
             elif card.layout is not None:
                 self._cut[card.layout].append(card.uuid)
             elif not any(seat.shape.is_whole for seat in card.held):
-                self._shared[card.uuid] = sum(_units(stock, seat.shape) for seat in card.held)
+                self._shared[card.uuid] = sum(seat.shape.hundredths for seat in card.held)
 
     def fork(self, without: Collection[str] = ()) -> StockRoom:
         """Return room that can be changed without changing this, cards `without` left out."""
@@ -55,19 +55,19 @@ class StockRoom:
         twin._unused, twin._best = [*self._unused], self._best
         return twin
 
-    def take(self, piece: Piece) -> tuple[str, Seat, bool] | None:
+    def take(self, piece: Shape) -> tuple[str, Seat, bool] | None:
         """Take room for one replica; return the card, the seat and whether the card was unused before.
 
         Of the cards in use the one whose free room the next workloads lose least of; `None` if there is no
         room.
         """
-        if piece.share:
+        if piece.hundredths:
             return self._take_share(piece)
-        if piece.shape.cards > 1:
+        if piece.cards > 1:
             return None  # which cards are joined is not known here
-        if piece.shape.is_whole:
-            return (self._unused.pop(), Seat(piece.shape), True) if self._unused else None
-        return self._take_mig(piece.shape)
+        if piece.is_whole:
+            return (self._unused.pop(), Seat(piece), True) if self._unused else None
+        return self._take_mig(piece)
 
     def _take_mig(self, shape: Shape) -> tuple[str, Seat, bool] | None:
         best: tuple[float, Layout, int] | None = None
@@ -100,14 +100,11 @@ class StockRoom:
             self._best[key] = (min(grown)[0], min(grown)[2]) if grown else None
         return self._best[key]
 
-    def _take_share(self, piece: Piece) -> tuple[str, Seat, bool] | None:
-        fits = [(used, uuid) for uuid, used in self._shared.items() if used + piece.share <= SHARE_UNITS]
+    def _take_share(self, piece: Shape) -> tuple[str, Seat, bool] | None:
+        left = SHARE_UNITS - piece.hundredths
+        fits = [(used, uuid) for uuid, used in self._shared.items() if used <= left]
         if not fits and not self._unused:
             return None
         used, uuid = max(fits) if fits else (0, self._unused.pop())
-        self._shared[uuid] = used + piece.share
-        return uuid, Seat(piece.shape, used), not fits
-
-
-def _units(stock: Stock, shape: Shape) -> int:
-    return next(piece.share for piece in stock.pieces if piece.shape == shape)
+        self._shared[uuid] = used + piece.hundredths
+        return uuid, Seat(piece, used), not fits

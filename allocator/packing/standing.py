@@ -41,8 +41,8 @@ def standing_on(problem: Problem, cards: Sequence[Card], *, recut: float, restar
 def _cuts(stock: Stock, seats: tuple[Seat, ...]) -> tuple[Cut, ...]:
     """Return what a card is cut into, or all that it can grow into; a shared card is what it is."""
     count = Counter(seat.shape for seat in seats)
-    cut = tuple(count[piece.shape] for piece in stock.pieces)
-    is_shared = any(piece.share and n for piece, n in zip(stock.pieces, cut, strict=True))
+    cut = tuple(count[piece] for piece in stock.pieces)
+    is_shared = any(piece.hundredths and n for piece, n in zip(stock.pieces, cut, strict=True))
     if is_shared or cut in stock.cuts:
         return (cut,)
     return tuple(larger for larger in stock.cuts if set(seats) <= seats_of(stock, larger, seats))

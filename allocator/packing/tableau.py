@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from allocator.packing.problem import Problem, Stock, charge
+from allocator.packing.problem import Problem, Stock
+from fleet.shape import slice_of
 from fleet.workload import Router
 
 Floats = NDArray[np.float64]
@@ -23,7 +24,7 @@ class Kind:
         domains: First of its pieces in the price vector, for each of its stocks.
         asks: Rows of the problem, shape (n,).
         capacity: Work of one replica by workload and piece, 0 = not on offer, shape (n, K).
-        charge: Cards that a replica counts in a queue, shape (K,).
+        charge: Cards that a replica counts in a queue, what it takes of one, shape (K,).
     """
 
     domains: tuple[int, ...]
@@ -106,7 +107,7 @@ def tableau_of(problem: Problem) -> Tableau:
 
 def _now(problem: Problem, offsets: Sequence[int]) -> Ints:
     piece_of = {
-        (stock.domain, piece.shape): first + nth
+        (stock.domain, piece): first + nth
         for stock, first in zip(problem.stocks, offsets, strict=False)
         for nth, piece in enumerate(stock.pieces)
     }
@@ -122,15 +123,15 @@ def _now(problem: Problem, offsets: Sequence[int]) -> Ints:
 def _kind(problem: Problem, offsets: Sequence[int], board: str, *, shared: bool) -> Kind:
     at = [index for index, stock in enumerate(problem.stocks) if stock.board.id == board]
     stock: Stock = problem.stocks[at[0]]
-    nths = [nth for nth, piece in enumerate(stock.pieces) if bool(piece.share) is shared]
+    nths = [nth for nth, piece in enumerate(stock.pieces) if bool(piece.hundredths) is shared]
     pieces = [stock.pieces[nth] for nth in nths]
     capacity = np.array(
-        [[ask.works.get(piece.shape, 0.0) for piece in pieces] for ask in problem.asks], dtype=float
+        [[ask.works.get(piece, 0.0) for piece in pieces] for ask in problem.asks], dtype=float
     ).reshape(len(problem.asks), len(pieces))
     rows = np.flatnonzero(capacity.any(axis=1))
     return Kind(
         domains=tuple(offsets[index] + nths[0] for index in at) if nths else (),
         asks=rows,
         capacity=capacity[rows],
-        charge=np.array([charge(stock, piece) for piece in pieces], dtype=float),
+        charge=np.array([slice_of(stock.board, piece).gpu_share for piece in pieces], dtype=float),
     )

@@ -53,7 +53,7 @@ def configuration(packing, row):
     pieces = [piece for one in packing.tableau.problem.stocks for piece in one.pieces]
     counts = {}
     for piece, n in zip(pieces, packing.packed.columns.counts[row].tolist(), strict=True):
-        counts[piece.shape] = counts.get(piece.shape, 0) + n
+        counts[piece] = counts.get(piece, 0) + n
     return Configuration(counts)
 
 
@@ -82,9 +82,9 @@ def test_cut_cards_hold_what_is_taken_of_them_and_every_cut_is_legal(asked):
         assert stocked.cards is None or packed.cards[packed.cuts.stock == index].sum() <= stocked.cards
         for counts in packed.cuts.counts[mine]:
             cut = dict(zip(stocked.pieces, counts[first : first + len(stocked.pieces)].tolist(), strict=True))
-            mig = {p.shape.profile: n for p, n in cut.items() if n and not p.share and not p.shape.is_whole}
-            share = sum(p.share * n for p, n in cut.items())
-            whole = sum(n for p, n in cut.items() if p.shape.is_whole)
+            mig = {p.profile: n for p, n in cut.items() if n and not p.hundredths and not p.is_whole}
+            share = sum(p.hundredths * n for p, n in cut.items())
+            whole = sum(n for p, n in cut.items() if p.is_whole)
             assert 1 == (bool(mig) + bool(share) + whole)
             assert share <= 100
             assert realise(stocked.board, mig) is not None

@@ -68,7 +68,7 @@ def test_a_placement_seats_exactly_what_was_packed_on_sound_cards(drawn):
     expected = Counter()
     for row, one in enumerate(now.asks):
         for piece, n in zip(now.stocks[0].pieces, packing.packed.columns.counts[row].tolist(), strict=True):
-            expected[one.key, piece.shape] += n
+            expected[one.key, piece] += n
     assert +expected == seats_by_workload(placed)
     assert all(is_sound(card) for card in placed)
     assert sum(card.is_used for card in placed) <= packing.cards

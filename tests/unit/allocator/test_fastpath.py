@@ -42,7 +42,7 @@ PRICES = prices_of(
 
 
 def piece(name):
-    return next(p for p in SHARED.pieces if p.shape.profile == name)
+    return next(p for p in SHARED.pieces if p.profile == name)
 
 
 def take(cards, *names):
@@ -189,7 +189,7 @@ def test_applied_leaves_other_cards_alone_and_gives_each_seat_one_tenant():
 
 def test_a_piece_that_nobody_takes_is_worth_what_it_would_take_from_others():
     worth = pack(problem(ask("a", 0.4, {"3g.40gb": 0.45}), ask("b", 0.4, {"3g.40gb": 0.45}))).worth
-    by_shape = dict(zip((p.shape.profile for p in stock().pieces), worth.piece.tolist(), strict=True))
+    by_shape = dict(zip((p.profile for p in stock().pieces), worth.piece.tolist(), strict=True))
     assert 1.0 == pytest.approx(by_shape["whole"])
     assert 0.5 == pytest.approx(by_shape["3g.40gb"])
     assert 0 < by_shape["1g.10gb"]

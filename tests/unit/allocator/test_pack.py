@@ -8,7 +8,8 @@ import pytest
 
 from allocator.packing.cuts import best_shares
 from allocator.packing.pack import pack
-from allocator.packing.problem import Ask, Stock, charge, is_whole
+from allocator.packing.problem import Ask, Stock, is_whole
+from allocator.packing.tableau import tableau_of
 from fleet.boards import A100_80GB, H100_80GB
 from fleet.shape import Configuration, Shape, share_of
 from fleet.workload import Router
@@ -20,7 +21,7 @@ HALVES = {"3g.40gb": 0.5}
 
 def counts(packing, row=0):
     """Replicas of one workload by (fault domain, profile)."""
-    pieces = [(one.domain, p.shape.profile) for one in packing.tableau.problem.stocks for p in one.pieces]
+    pieces = [(one.domain, p.profile) for one in packing.tableau.problem.stocks for p in one.pieces]
     found = packing.packed.columns.counts[row].tolist()
     return {where: n for where, n in zip(pieces, found, strict=True) if n}
 
@@ -106,9 +107,7 @@ def test_one_that_may_not_have_enough_replicas_has_what_they_carry_and_is_short_
 def test_what_is_cut_and_runs_is_kept_where_that_costs_no_card():
     works = {"1g.10gb": 0.25, "3g.40gb": 1.0}
     now = {"": Configuration({shape("1g.10gb"): 4})}
-    cut = tuple(
-        4 if p.shape.profile == "1g.10gb" else int(p.shape.profile == "3g.40gb") for p in stock().pieces
-    )
+    cut = tuple(4 if p.profile == "1g.10gb" else int(p.profile == "3g.40gb") for p in stock().pieces)
     kept = problem(
         replace(ask("a", 1.0, works), now=now), stocks=(stock(cut={cut: 1}),), recut=0.05, restart=0.01
     )
@@ -139,7 +138,9 @@ def test_shares_fill_a_card_and_never_share_it_with_slices():
 
 def test_a_queue_counts_shares_slices_and_cards_by_what_they_take():
     shared = stock(shares=(25,), spans=(2,))
-    found = {p.shape.name: charge(shared, p) for p in shared.pieces}
+    kinds = tableau_of(problem(ask("a", 0.5, {25: 0.25}), ask("b", 0.5, HALVES), stocks=(shared,))).kinds
+    charges = [charge for kind in kinds for charge in kind.charge.tolist()]
+    found = dict(zip((p.name for p in shared.pieces), charges, strict=True))
     assert (0.25, 1.0, 2.0, 0.5) == (found["25/100"], found["whole"], found["2x"], found["3g.40gb"])
     assert "25/100" == share_of(H100_80GB, 25).profile
 
