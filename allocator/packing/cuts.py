@@ -58,6 +58,17 @@ def cuts_of(tableau: Tableau) -> Cuts:
     )
 
 
+def shared_cards(tableau: Tableau, index: int, counts: Ints) -> Cuts:
+    """Return new cards of one stock that are shared in these ways, `counts` of shape (c, shares)."""
+    stock, cards = tableau.problem.stocks[index], len(counts)
+    last = tableau.offsets[index + 1]
+    wide = np.zeros((cards, tableau.pieces), dtype=np.int64)
+    wide[:, last - len(stock.shares) : last] = counts
+    ones = np.ones(cards, dtype=np.int64)
+    price = stock.price + tableau.problem.recut
+    return Cuts(ones * index, ones, wide, np.full(cards, price), np.full(cards, np.inf))
+
+
 def joined_cuts(*parts: Cuts) -> Cuts:
     """Return cuts one after the other."""
     return Cuts(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Cuts)))

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from allocator.packing.columns import Columns, distinct, joined, value
-from allocator.packing.cuts import Cuts, first_fit, joined_cuts
+from allocator.packing.cuts import Cuts, first_fit, joined_cuts, shared_cards
 from allocator.packing.effort import Effort
 from allocator.packing.master import column_matrix, cut_matrix, solver
 from allocator.packing.pricing import beside, blends, cheapest
@@ -63,16 +63,10 @@ def _shared_anew(tableau: Tableau, packed: Packed) -> Packed:
         last = tableau.offsets[index + 1]
         columns = slice(last - len(stock.shares), last)
         is_shared = (packed.cuts.stock == index) & (packed.cuts.counts[:, columns].sum(axis=1) > 0)
-        filled = first_fit(stock, packed.columns.counts[:, columns].sum(axis=0))
-        price = stock.price + tableau.problem.recut
-        saved = float((packed.cards * packed.cuts.cost)[is_shared].sum()) - price * len(filled)
+        new = shared_cards(tableau, index, first_fit(stock, packed.columns.counts[:, columns].sum(axis=0)))
+        saved = float((packed.cards * packed.cuts.cost)[is_shared].sum()) - float(new.cost.sum())
         if saved > ROUNDING:
-            counts = np.zeros((len(filled), tableau.pieces), dtype=np.int64)
-            counts[:, columns] = filled
-            ones = np.ones(len(filled), dtype=np.int64)
-            costs, unlimited = np.full(len(filled), price), np.full(len(filled), np.inf)
-            new = Cuts(ones * index, ones, counts, costs, unlimited)
-            cards = np.concatenate([np.where(is_shared, 0, packed.cards), ones])
+            cards = np.concatenate([np.where(is_shared, 0, packed.cards), new.width])
             packed = Packed(packed.columns, joined_cuts(packed.cuts, new), cards, packed.cost - saved)
     return packed
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from allocator.packing.bound import Bound, bound_at, is_limited
 from allocator.packing.columns import Columns, Prices, joined, value
-from allocator.packing.cuts import Cuts, best_shares, cuts_of, joined_cuts
+from allocator.packing.cuts import Cuts, best_shares, cuts_of, joined_cuts, shared_cards
 from allocator.packing.dealing import present
 from allocator.packing.effort import Effort
 from allocator.packing.master import Master, Relaxed
@@ -116,22 +116,11 @@ def _better(tableau: Tableau, columns: Columns, solved: Relaxed) -> Columns:
 
 def _shares(tableau: Tableau, solved: Relaxed) -> Cuts:
     """Return the most valuable way to share a card, of each stock where it is worth more than the card."""
-    stocks, rows, costs = [], [], []
-    problem = tableau.problem
-    for index, stock in enumerate(problem.stocks):
-        if not stock.shares:
-            continue
+    ways = []
+    for index, stock in enumerate(tableau.problem.stocks):
         last = tableau.offsets[index + 1]
         price = solved.prices.piece[last - len(stock.shares) : last]
         counts = best_shares(stock, price)
-        cost = stock.price + problem.recut
-        if float(counts @ price) > cost + float(solved.stock[index]) + ROUNDING:
-            row = np.zeros(tableau.pieces, dtype=np.int64)
-            row[last - len(stock.shares) : last] = counts
-            stocks.append(index)
-            rows.append(row)
-            costs.append(cost)
-    counted = np.array(rows, dtype=np.int64).reshape(len(rows), tableau.pieces)
-    ones = np.ones(len(rows), dtype=np.int64)
-    unlimited = np.full(len(rows), np.inf)
-    return Cuts(np.array(stocks, dtype=np.int64), ones, counted, np.array(costs), unlimited)
+        way = shared_cards(tableau, index, counts[np.newaxis])
+        ways.append(way.take(counts @ price > way.cost + solved.stock[index] + ROUNDING))
+    return joined_cuts(*ways)
