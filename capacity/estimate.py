@@ -202,13 +202,15 @@ class CapacityModel:
         """
         rounded = [rounded_up(mix) for mix in mixes]
         full = [one.requests_per_s for one in self._rates(workload, self.reference(workload), rounded)]
+        fit = self._fits.get(workload.key)
+        source = Source.PRIOR if fit is None else fit.source
         found = {}
         for shape, bounded in self._bounds(workload, shapes, rounded).items():
             shares = [expected.requests_per_s / one for (expected, _), one in zip(bounded, full, strict=True)]
             low_shares = [low.requests_per_s / one for (_, low), one in zip(bounded, full, strict=True)]
             tightest = shares.index(min(shares))
             if shares[tightest] > 0:
-                binding, source = bounded[tightest][0].binding, self.belief(workload, shape).source
+                binding = bounded[tightest][0].binding
                 found[shape] = Capacity(shares[tightest], min(low_shares), binding, source)
         return found
 

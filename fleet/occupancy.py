@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from fleet.boards import Board
 from fleet.cluster import Fleet, Standing
 from fleet.devices import Device
-from fleet.shape import Shape, slice_of
 from fleet.sharing import Card, Extent, Hold, Shared, shared
 
 _GIB = 2.0**30
@@ -28,7 +27,7 @@ def hold_of(tenant: str, device: Device, board: Board, together: int = 1) -> Hol
         tenant=tenant,
         card=device.gpu,
         mechanism="dra",
-        memory_bytes=slice_of(board, Shape(board.id, profile.name)).memory_gib * _GIB,
+        memory_bytes=profile.memory_gib * _GIB,
         memory_share=profile.memory_slices / board.grid,
         compute_share=profile.compute_slices / board.compute_slices,
         extent=Extent.INSTANCE if together == 1 else Extent.SHARE,
