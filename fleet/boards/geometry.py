@@ -35,8 +35,8 @@ class Profile:
         memory_gib: Memory in GiB.
         gi_profile_id: Id that `nvidia-smi mig -lgip` prints; part of DRA device names.
         media_extension: Holds the media extension, of which a board has one.
-        is_inferred: Multiprocessors or memory were not seen on a real card: they are the least that the other
-            rows allow.
+        is_inferred: Multiprocessors or memory were not seen on a real card: the least that the other rows
+            allow, or what its board's comment says.
         engines: Fixed-function engines.
     """
 
