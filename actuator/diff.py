@@ -74,7 +74,7 @@ def _down(standing: Standing, shape: Shape, surplus: int, reason: str) -> Iterat
     spare = min((budget.allowed for budget in standing.budgets), default=surplus)
     # Where a user's own Deployment has come to the shape of a copy, the copy goes first.
     for variant in reversed([v for v in standing.variants if v.shape == shape and v.wanted]):
-        idle = variant.wanted - sum(r.is_ready and not r.is_leaving for r in variant.replicas)
+        idle = variant.wanted - variant.ready
         fewer = min(surplus, variant.wanted, max(idle, 0) + max(spare, 1))
         if fewer:
             yield _scale(Verb.SCALE_DOWN, variant, variant.wanted - fewer, reason)
@@ -88,6 +88,6 @@ def _scale(verb: Verb, variant: Variant, replicas: int, reason: str) -> Step:
 def _new_name(standing: Standing, shape: Shape) -> str:
     """Return a name for the copy of this shape; the short one may be taken if the base changed its board."""
     name = variant_name(standing.key.name, standing.variants[0].shape, shape)
-    if any(variant.name == name for variant in standing.variants):
+    if standing.named(name) is not None:
         return dns_label(f"{name}-{digest_of(str(shape))}")
     return name

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from actuator.ports import PlanRecord, Readiness
-from fleet.change import Step, StepState, Verb
-from fleet.cluster import Replica, Standing, Start
+from fleet.change import StepState, Verb
+from fleet.cluster import Standing, Start
 
 _CLOCKS_S = 2.0
 """Creation times are whole seconds, by another clock than ours."""
@@ -40,9 +40,10 @@ def news(record: PlanRecord, standing: Standing) -> Iterator[tuple[int, Readines
 def _readiness(record: PlanRecord, index: int, standing: Standing) -> Readiness | None:
     """Return when the replicas that a step added were ready, `None` while one is not, or none is left."""
     step, written_at_s = record.change.steps[index], record.steps[index].at_s
+    variant = standing.named(step.variant)
     added = [
         replica
-        for replica in _replicas(standing, step)
+        for replica in (variant.replicas if variant is not None else ())
         if written_at_s - _CLOCKS_S <= replica.created_at_s <= written_at_s + _CREATED_WITHIN_S
     ]
     ready = [replica.ready_at_s for replica in added if replica.ready_at_s is not None]
@@ -50,7 +51,3 @@ def _readiness(record: PlanRecord, index: int, standing: Standing) -> Readiness 
     if not added or len(ready) < len(added) or len(scheduled) < len(added):
         return None
     return Readiness(max(scheduled), max(ready))
-
-
-def _replicas(standing: Standing, step: Step) -> tuple[Replica, ...]:
-    return next((variant.replicas for variant in standing.variants if variant.name == step.variant), ())

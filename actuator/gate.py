@@ -77,8 +77,8 @@ def _may_add(standing: Standing, step: Step, terms: Terms) -> str | None:
 
     Only an addition that lowers what the router can use is judged; any other is safe on any evidence.
     """
-    variant = _variant(standing, step)
-    ready = _ready(variant) if variant is not None else 0
+    variant = standing.named(step.variant)
+    ready = variant.ready if variant is not None else 0
     now = standing.ready
     for more in range(1, step.replicas - ready + 1):
         state = now.plus(step.shape, more)
@@ -96,7 +96,7 @@ def _may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
     A removal that gives up nothing, as of small replicas behind a router that spreads equally, may start
     even while capacity is short, and on any evidence.
     """
-    variant = _variant(standing, step)
+    variant = standing.named(step.variant)
     if variant is None:
         return f"{step.variant} is gone"
     if problem := _disrupts(standing, variant, step):
@@ -146,11 +146,11 @@ def _futures(
     such have no device yet. Of the others it may take any: it does not know of our evidence, so the worst
     case is that it takes ready ones.
     """
-    now, ready, lost = standing.ready, _ready(variant), _lost(variant, step)
+    now, ready, lost = standing.ready, variant.ready, _lost(variant, step)
     live = [replica for replica in variant.replicas if not replica.is_leaving]
     if len(live) - step.replicas > lost:
         yield now.plus(step.shape, -lost), now.plus(step.shape, 1)
-    coming = {v.shape for v in standing.variants if v is not variant and v.wanted > _ready(v)}
+    coming = {v.shape for v in standing.variants if v is not variant and v.wanted > v.ready}
     if step.replicas > ready - lost:
         coming.add(step.shape)
     left = now.plus(step.shape, -lost)
@@ -163,19 +163,11 @@ def _futures(
 def _lost(variant: Variant, step: Step) -> int:
     """Return how many ready replicas a removal may take at worst."""
     placed = sum(not replica.is_leaving and replica.device is not None for replica in variant.replicas)
-    return min(max(placed - step.replicas, 0), _ready(variant))
+    return min(max(placed - step.replicas, 0), variant.ready)
 
 
 def _not_trusted(terms: Terms) -> str:
     return f"the need is not trusted: {terms.distrust[0]}"
-
-
-def _variant(standing: Standing, step: Step) -> Variant | None:
-    return next((variant for variant in standing.variants if variant.name == step.variant), None)
-
-
-def _ready(variant: Variant) -> int:
-    return sum(replica.is_ready and not replica.is_leaving for replica in variant.replicas)
 
 
 def _carried(configuration: Configuration, terms: Terms) -> float:

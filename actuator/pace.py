@@ -146,4 +146,5 @@ class Pace:
 
 
 def _wanted(standing: Standing, step: Step) -> int:
-    return next((v.wanted for v in standing.variants if v.name == step.variant), step.replicas)
+    variant = standing.named(step.variant)
+    return variant.wanted if variant is not None else step.replicas

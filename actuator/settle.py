@@ -30,7 +30,7 @@ def writes(step: Step) -> tuple[Verb, str, int]:
 
 def is_there(standing: Standing, step: Step) -> bool:
     """Return whether the cluster shows what a step is for; more than it adds or removes is that too."""
-    variant = next((v for v in standing.variants if v.name == step.variant), None)
+    variant = standing.named(step.variant)
     if variant is None or variant.shape != step.shape:
         return False
     match step.verb:

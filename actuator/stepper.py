@@ -69,7 +69,8 @@ class Stepper:
                 return Outcome.DONE, step.reason
             if why_not := refusal(standing, step, terms):
                 return Outcome.HELD, why_not
-            expects = expects or _version(standing, step)
+            variant = standing.named(step.variant)
+            expects = expects or (variant.version if variant is not None else None)
         problem = self._attempt(target, step, expects)
         # Whatever the answer was, what is there counts: a retry may fail because its first try got through.
         seen = self._standing(target)
@@ -95,7 +96,3 @@ class Stepper:
 
     def _finish(self, target: WorkloadKey, index: int, state: StepState, note: str) -> None:
         self._plans[target] = self._cluster.finish_step(self._plans[target], index, state, self._at_s, note)
-
-
-def _version(standing: Standing, step: Step) -> str | None:
-    return next((variant.version for variant in standing.variants if variant.name == step.variant), None)

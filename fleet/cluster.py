@@ -56,6 +56,11 @@ class Replica:
     ready_at_s: float | None = None
     spared_by: str = ""
 
+    @property
+    def serves(self) -> bool:
+        """Whether it takes new requests."""
+        return self.is_ready and not self.is_leaving
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:
@@ -76,6 +81,11 @@ class Variant:
     version: str
     is_base: bool
     replicas: tuple[Replica, ...] = ()
+
+    @property
+    def ready(self) -> int:
+        """Number of its replicas that serve."""
+        return sum(replica.serves for replica in self.replicas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +171,10 @@ class Standing:
         """Return the Deployment whose replicas have this shape."""
         return next((v for v in self.variants if v.shape == shape), None)
 
+    def named(self, name: str) -> Variant | None:
+        """Return the Deployment of this name."""
+        return next((v for v in self.variants if v.name == name), None)
+
     @property
     def own(self) -> Variant:
         """The user's own Deployment."""
@@ -186,7 +200,7 @@ class Standing:
         """What serves now."""
         counts: Counter[Shape] = Counter()
         for variant in self.variants:
-            counts[variant.shape] += sum(r.is_ready and not r.is_leaving for r in variant.replicas)
+            counts[variant.shape] += variant.ready
         return Configuration(counts)
 
 

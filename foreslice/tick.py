@@ -331,8 +331,6 @@ def _shapes(fleet: Fleet | None) -> dict[WorkloadKey, dict[str, Shape]]:
     if fleet is None:
         return {}
     return {
-        standing.key: {
-            r.pod: r.shape for v in standing.variants for r in v.replicas if r.is_ready and not r.is_leaving
-        }
+        standing.key: {r.pod: r.shape for v in standing.variants for r in v.replicas if r.serves}
         for standing in fleet.standings
     }

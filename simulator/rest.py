@@ -48,7 +48,7 @@ class RestApi:
         wanted = ",".join(f"{key}={value}" for key, value in (labels or {}).items())
         query = {"labelSelector": wanted} if wanted else {}
         answer = self._server.request("GET", address(kind, namespace), query=query)
-        return sorted((_named(resource_of(kind), body) for body in answer["items"]), key=key_of)
+        return sorted((resource_of(kind).named(body) for body in answer["items"]), key=key_of)
 
     def watch(self, kind: Kind, on_event: Callable[[Event], None]) -> None:
         """Report every object that exists as added, then every change; all listeners share one watch."""
@@ -126,7 +126,7 @@ class Audience:
 
     def take(self, scope: Scope, body: Json) -> None:
         """Tell of a new or changed object."""
-        body = _named(scope.resource, body)
+        body = scope.resource.named(body)
         with self._lock:
             old = self._known.get(key_of(body))
             if old is None or version_of(old) != version_of(body):
@@ -135,7 +135,7 @@ class Audience:
 
     def drop(self, scope: Scope, body: Json) -> None:
         """Tell of an end."""
-        body = _named(scope.resource, body)
+        body = scope.resource.named(body)
         with self._lock:
             self._known.pop(key_of(body), None)
             self._tell(Event(Change.DELETED, body))
@@ -162,8 +162,3 @@ def address(kind: Kind, namespace: str | None = None, name: str | None = None) -
     if name == "":
         raise RefusedError(f"a {kind.name} without a name has no address")
     return resource_of(kind).path(namespace or "", name or "")
-
-
-def _named(resource: Resource, body: Json) -> Json:
-    """Return an object that says what it is, which lists leave out."""
-    return {**body, "apiVersion": resource.api_version, "kind": resource.kind}

@@ -40,9 +40,9 @@ class Lister:
         self.notes: list[str] = []
 
     def all(self, resource: Resource) -> list[Json]:
-        """Return every object of a resource, each with its kind, which lists leave out."""
+        """Return every object of a resource, each saying what it is."""
         return [
-            {"kind": resource.kind, **body}
+            resource.named(body)
             for namespace in self._namespaces
             for body in listed(self._server, resource.path(namespace))[0]
         ]

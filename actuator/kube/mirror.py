@@ -98,9 +98,9 @@ class Mirror:
 
 
 def _trimmed(resource: Resource, body: Json) -> Json:
-    """Return an object that says what it is, which lists leave out, without the part that nobody reads."""
+    """Return an object that says what it is, without the part that nobody reads."""
     metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
-    return {**body, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+    return {**resource.named(body), "metadata": metadata}
 
 
 def _number(body: Json) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from actuator.manifest import Json
 from actuator.objects.plans import API_VERSION, KIND
 
 
@@ -27,6 +28,10 @@ class Resource:
         scope = f"/namespaces/{namespace}" if namespace else ""
         tail = "".join(f"/{piece}" for piece in (name, part) if piece)
         return f"{root}/{self.api_version}{scope}/{self.plural}{tail}"
+
+    def named(self, body: Json) -> Json:
+        """Return an object that says what it is, which lists leave out."""
+        return {**body, "apiVersion": self.api_version, "kind": self.kind}
 
 
 SLICES = Resource("resource.k8s.io/v1", "ResourceSlice", "resourceslices")
