@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allocator.growth import Growth
+from allocator.growth import Growth, lowers
 from allocator.need import Need
 from allocator.offers import ROUNDING, Offers
 from allocator.room import Room
@@ -28,10 +28,11 @@ def exchange(
     if standing.moving_to is not None or not offers.short(start, need.up):
         return growth
     for shape in offers.by_shape:
+        if shape in growth.goal.counts or lowers(start, shape, offers):
+            continue
         replicas = max(offers.replicas_for(shape, need.keep), workload.limits.min_replicas)
         goal = Configuration({shape: replicas})
-        is_lowered = offers.carried(start.plus(shape, 1)) < offers.carried(start) - ROUNDING
-        if shape in growth.goal.counts or replicas > workload.limits.max_replicas or is_lowered:
+        if replicas > workload.limits.max_replicas:
             continue
         if offers.price(goal) > offers.price(best.goal) - (WORTHWHILE_GPU if best is growth else ROUNDING):
             continue

@@ -98,10 +98,10 @@ def _in_order_of_trial(demand: _Demand, goal: Configuration) -> list[Shape]:
         cards = demand.wanted(goal, shape) * offers.by_shape[shape].gpu_share
         return (shape not in goal.counts, cards, shape)
 
-    return sorted((shape for shape in offers.by_shape if not _lowers(goal, shape, offers)), key=price)
+    return sorted((shape for shape in offers.by_shape if not lowers(goal, shape, offers)), key=price)
 
 
-def _lowers(goal: Configuration, shape: Shape, offers: Offers) -> bool:
+def lowers(goal: Configuration, shape: Shape, offers: Offers) -> bool:
     """Return whether one replica of `shape` would leave the configuration carrying less than before.
 
     Behind a router that deals out equal shares, the smallest replica sets what the others may take.
