@@ -9,9 +9,10 @@ from fleet.errors import InputError
 from foreslice import show
 from foreslice.clock import WallClock
 from predictor.backtest import Question
-from predictor.registry.artefact import Artefact
-from predictor.registry.challenge import challenger
+from predictor.registry.artefact import Artefact, check_signature
+from predictor.registry.challenge import challenger, signature_of
 from predictor.registry.gate import objections
+from predictor.registry.manifest import Signature
 from predictor.registry.registry import Registry
 from predictor.sources.demand_table import Columns, read_tidy
 
@@ -39,7 +40,7 @@ def run_train(
     start_s, end_s = min(one.start_s for one in series), max(one.end_s for one in series)
     tried_from_s = round(end_s - tried * (end_s - start_s))
     if serving is not None:
-        _check(serving, question, tried_from_s, name)
+        _check(serving, signature_of(series[0], question), tried_from_s, name)
     made = challenger(
         name,
         series,
@@ -60,15 +61,16 @@ def run_train(
         console.print(line, markup=False, soft_wrap=True)
 
 
-def _check(serving: Artefact, question: Question, tried_from_s: int, name: str) -> None:
+def _check(serving: Artefact, wanted: Signature, tried_from_s: int, name: str) -> None:
     """Raise `InputError` unless what serves can be tried on the same windows, none of which it has seen."""
-    signature = serving.manifest.signature
-    if (signature.windows_s, signature.quantiles) != (question.windows_s, question.quantiles):
+    try:
+        check_signature(serving.manifest.signature, wanted)
+    except ValueError as error:
         raise InputError(
-            f"what serves has windows {signature.windows_s} s and quantiles {signature.quantiles}",
+            f"what serves {error}",
             where=f"model {name}",
-            fix="ask for the same ones, give another --name, or roll back first",
-        )
+            fix="ask for the same, give another --name, or roll back first",
+        ) from error
     if serving.manifest.training.until_s > tried_from_s:
         raise InputError(
             f"what serves ({serving.version}) has learnt from what it would be tried on",

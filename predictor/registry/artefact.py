@@ -160,13 +160,13 @@ def read_manifest(data: bytes | None, name: str, version: str) -> Manifest:
 
 def check_signature(found: Signature, wanted: Signature) -> None:
     """Raise `ValueError`, naming the first difference, unless a model takes and gives what is wanted."""
-    if found.features != wanted.features:
-        unlike = sorted(set(found.features) ^ set(wanted.features)) or ["their order"]
-        raise ValueError(f"takes other features: {', '.join(unlike[:3])}")
-    for what in ("windows_s", "quantiles", "step_s", "target"):
+    for what in ("step_s", "windows_s", "quantiles", "target"):
         has, wants = getattr(found, what), getattr(wanted, what)
         if has != wants:
             raise ValueError(f"has {what} {has}, wanted are {wants}")
+    if found.features != wanted.features:
+        unlike = sorted(set(found.features) ^ set(wanted.features)) or ["their order"]
+        raise ValueError(f"takes other features: {', '.join(unlike[:3])}")
 
 
 def _check_versions(wrote: Versions, here: Versions) -> None:

@@ -19,6 +19,13 @@ ROWS = 40_000
 """Rows by window that a model is fitted to, evenly thinned down to."""
 
 
+def signature_of(series: StepSeries, question: Question) -> Signature:
+    """Return what a model takes and gives that answers a question about series of this step."""
+    tables = features(series.part(0, 1), question.windows_s, question.calendar, question.target)
+    names = next(iter(tables.values())).names
+    return Signature(names, question.windows_s, question.quantiles, series.step_s, question.target.value)
+
+
 def challenger(
     name: str,
     series: Sequence[StepSeries],
@@ -36,7 +43,8 @@ def challenger(
         series: Of equal step.
         question: What is forecast of them.
         tried_from_s: What ends later is not learnt from but tried on: first calibrated, then scored.
-        champions: Models by version whose losses a gate will ask for, taught on nothing later than that.
+        champions: Models by version whose losses a gate will ask for, of the same signature and taught on
+            nothing later than that.
         made_s: Now, seconds since the epoch.
         recipe: Settings of the trees.
 
@@ -58,15 +66,12 @@ def challenger(
     scores = scores_of(folds, model, champions)
     if not scores:
         raise InputError("has nothing to be tried on", where=where, fix="let more days be tried")
-    table = tables[0][question.windows_s[0]]
     taught = [one.part(0, cut) for one, cut in zip(series, cuts, strict=True) if cut]
     return artefact.write(
         name,
         model,
-        table.rows,
-        signature=Signature(
-            table.names, question.windows_s, question.quantiles, step_s, question.target.value
-        ),
+        tables[0][question.windows_s[0]].rows,
+        signature=signature_of(series[0], question),
         training=Training(
             from_s=min(one.start_s for one in taught),
             until_s=max(one.end_s for one in taught),

@@ -25,8 +25,8 @@ def heights(days, seed):
 def table(tmp_path):
     """Write a table of two series, so many days of it."""
 
-    def write(days):
-        times = HALF_HOUR_S * np.arange(days * DAY)
+    def write(days, step_s=HALF_HOUR_S):
+        times = step_s * np.arange(days * DAY)
         rows = [
             pd.DataFrame({"t": times, "by": name, "value": office(days, seed) * heights(days, seed)})
             for seed, name in enumerate("ab")
@@ -65,7 +65,7 @@ def test_a_second_one_is_tried_beside_what_serves(capsys, table, tmp_path):
     ("given", "match"),
     [
         ({"tried": 0.6}, "has learnt from what it would be tried on; give newer demand"),
-        ({"question": Question((3600,), (0.9,))}, r"what serves has windows \(1800,\) s"),
+        ({"question": Question((3600,), (0.9,))}, r"what serves has windows_s \(1800,\), wanted are \(3600,\)"),
     ],
 )
 def test_what_serves_is_never_tried_unfairly(capsys, table, tmp_path, given, match):
@@ -74,6 +74,15 @@ def test_what_serves_is_never_tried_unfairly(capsys, table, tmp_path, given, mat
     run_promote(str(store), f"fleet/{first}", as_json=True)
     with pytest.raises(InputError, match=match):
         trained(capsys, file, store, **given)
+    assert [first] == Registry(str(store)).versions("fleet")
+
+
+def test_what_serves_is_not_tried_on_other_steps(capsys, table, tmp_path):
+    store = tmp_path / "s"
+    first = trained(capsys, table(12), store)["version"]
+    run_promote(str(store), f"fleet/{first}", as_json=True)
+    with pytest.raises(InputError, match="what serves has step_s 1800, wanted are 600"):
+        trained(capsys, table(36, step_s=600), store)
     assert [first] == Registry(str(store)).versions("fleet")
 
 
