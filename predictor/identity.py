@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
 from predictor.engines import Engine, Role
-from predictor.sources.matching import LabelValues, shown
+from predictor.sources.matching import LabelValues, few, shown
 from predictor.vocabulary import Vocabulary
 
 DEMAND = (Signal.ARRIVALS, Signal.COMPLETIONS)
@@ -118,20 +118,20 @@ def proposed(ready: frozenset[WorkloadKey], others: frozenset[WorkloadKey], live
     engines = {one.engine.title: one.engine for one in ours}
     models = sorted({one.model for one in ours})
     if len(engines) > 1:
-        return Proposal({}, unsure=f"its pods export series of {_listed(sorted(engines))}")
+        return Proposal({}, unsure=f"its pods export series of {few(sorted(engines))}")
     first, constant = ours[0], _constant([one.labels for one in ours])
     if len(models) > 1:
-        unsure = f"its pods serve {_listed(models)}; add those of them that are meant to match"
+        unsure = f"its pods serve {few(models)}; add those of them that are meant to match"
         return Proposal({}, first.engine, unsure=unsure)
     base = _base(first, constant)
     theirs = [one for one in live if one.pod in others]
     silent = sorted(key.name for key in ready - {one.pod for one in ours})
-    unsure = f"nothing is scraped from {_listed(silent)}" if silent else ""
+    unsure = f"nothing is scraped from {few(silent)}" if silent else ""
     for labels in _widening(base, constant, needs_more=not first.model):
         if not any(_carries(other.labels, labels) for other in theirs):
             return Proposal(labels, first.engine, first.model, unsure)
     shared = sorted({str(other.pod) for other in theirs if _carries(other.labels, base)})
-    unsure = f"no label tells its series from those of {_listed(shared)}" if shared else _NAMELESS
+    unsure = f"no label tells its series from those of {few(shared)}" if shared else _NAMELESS
     return Proposal({}, first.engine, first.model, unsure)
 
 
@@ -169,23 +169,23 @@ def faults(
         return [f"no live series of a known engine carries {wanted}"]
     demand = [one for one in live if one.signal in DEMAND]
     if not demand:
-        engines = _listed(sorted({one.engine.title for one in live}))
+        engines = few(sorted({one.engine.title for one in live}))
         return [f"{wanted} has series of {engines}, but none of demand" + _lazy(live)]
     found = []
     sources = sorted({f"{one.labels['__name__']} of {one.engine.title}" for one in _upstream(demand)})
     models = sorted({one.model for one in demand if one.model_label not in match})
     if len(sources) > 1:
-        found.append(f"{wanted} has {len(sources)} demand series, not one: {_listed(sources)}")
+        found.append(f"{wanted} has {len(sources)} demand series, not one: {few(sources)}")
     if len(models) > 1:
-        found.append(f"{wanted} has the demand of {len(models)} models, not of one: {_listed(models)}")
+        found.append(f"{wanted} has the demand of {len(models)} models, not of one: {few(models)}")
     covered = {one.pod for one in demand if one.engine.role is Role.ENGINE}
     if ready is not None and any(one.engine.role is Role.ENGINE for one in demand):
         if missed := sorted(key.name for key in ready - covered):
-            found.append(f"{len(missed)} of {len(ready)} ready pods have no demand series: {_listed(missed)}")
+            found.append(f"{len(missed)} of {len(ready)} ready pods have no demand series: {few(missed)}")
         if not ready:
             found.append("no pod of it is ready, so that nothing proves whose series these are")
     if foreign := sorted(str(key) for key in covered & others):
-        found.append(f"{wanted} has series of pods that are others': {_listed(foreign)}")
+        found.append(f"{wanted} has series of pods that are others': {few(foreign)}")
     return found
 
 
@@ -226,8 +226,3 @@ def _carries(labels: Labels, match: Labels) -> bool:
 
 def _first(names: Iterable[str], labels: Labels) -> str:
     return next((name for name in names if labels.get(name)), "")
-
-
-def _listed(names: Sequence[str]) -> str:
-    few = ", ".join(name or '""' for name in names[:5])
-    return few + (f" and {len(names) - 5} more" if len(names) > 5 else "")  # noqa: PLR2004 -- as many as above

@@ -13,7 +13,7 @@ from fleet.signal import Signal
 from fleet.workload import WorkloadKey
 from predictor.ports import InstantSamples, SignalBuckets
 from predictor.readings import SeriesKey, SeriesStore
-from predictor.sources.matching import LabelValues, Match, Selection, match_of, shown
+from predictor.sources.matching import LabelValues, Match, Selection, few, match_of, shown
 from predictor.sources.table import read_table
 from predictor.vocabulary import Vocabulary
 
@@ -126,13 +126,7 @@ def _rows_of(workload: WorkloadKey, part: Selection, table: pd.DataFrame, path: 
     if is_row.any():
         return table[is_row & table["series"].isin(part.vocabulary.names(Signal)).to_numpy()]
     wanted = shown(labels)
-    there = "; ".join(f"{label}: {_some(list(table[label].cat.categories))}" for label in labels)
+    there = "; ".join(f"{label}: {few(list(table[label].cat.categories))}" for label in labels)
     raise InputError(
         f"no row of workload {workload} ({wanted})", where=str(path), fix=f"the file has {there}"
     )
-
-
-def _some(values: Sequence[str]) -> str:
-    """List a few values, and say how many more there are."""
-    few = [str(value) or '""' for value in values[:5]]
-    return ", ".join(few) + (f" and {len(values) - len(few)} more" if len(values) > len(few) else "")

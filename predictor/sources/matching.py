@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from predictor.vocabulary import Vocabulary, any_engine, any_router
@@ -58,6 +58,12 @@ def shown(labels: LabelValues) -> str:
     """Return labels as people write them."""
     told = ((label, (value,) if isinstance(value, str) else value) for label, value in labels.items())
     return ", ".join(f"{label}={' or '.join(values)}" for label, values in told)
+
+
+def few(values: Sequence[object]) -> str:
+    """Return a few values as people list them, and how many more there are."""
+    listed = [str(value) or '""' for value in values[:5]]
+    return ", ".join(listed) + (f" and {len(values) - len(listed)} more" if len(values) > len(listed) else "")
 
 
 def match_of(labels: LabelValues | Match) -> Match:
