@@ -47,7 +47,7 @@ class Forest:
     def of(cls, models: Sequence[QuantileBoosting]) -> Self:
         """Return the trees of fitted models.
 
-        scikit-learn has no public access to them; `tests/unit/predictor/test_forest.py` holds what is read
+        scikit-learn has no public access to them; `tests/unit/predictor/test_boosting.py` holds what is read
         here against `predict`, to the last digit.
         """
         trees = [

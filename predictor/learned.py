@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -43,16 +43,7 @@ class Recipe:
 
     def model(self, quantile: float) -> QuantileBoosting:
         """Return an unfitted model of a quantile."""
-        return QuantileBoosting(
-            quantile,
-            trees=self.trees,
-            leaves=self.leaves,
-            learning_rate=self.learning_rate,
-            l2=self.l2,
-            share_of_columns=self.share_of_columns,
-            rows_per_leaf=self.rows_per_leaf,
-            bins=self.bins,
-        )
+        return QuantileBoosting(quantile, **asdict(self))
 
 
 OWN = Recipe()
