@@ -21,7 +21,8 @@ from foreslice.settings.load import load, workloads_of
 from foreslice.settings.schema import NoCluster, Settings
 from predictor.demand import HISTORY_SIGNALS, USUAL_BUCKETS
 from predictor.ports import BUCKET_S, MetricsSource, SignalBuckets
-from predictor.sources.days import DAY_S, days
+from predictor.sources.days import days
+from predictor.steps import DAY_S
 from predictor.tidy import State, tidy
 
 _WRITERS = {

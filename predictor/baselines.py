@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from statsmodels.tsa.holtwinters import ExponentialSmoothing
 
-from predictor.blend import MEMORY_S, Errors
+from predictor.blend import Errors
+from predictor.conformal import MEMORY_S
 from predictor.features import Features, Target, ago, newest
 from predictor.ports import Floats
 from predictor.steps import DAY_S, StepSeries

@@ -9,20 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.conformal import Recent
+from predictor.conformal import ENOUGH, MEMORY_S, Recent
 from predictor.features import Features
+from predictor.learned import MEDIAN
 from predictor.mixing import Mixture
 from predictor.ports import Floats
 from predictor.steps import DAY_S
 
-MEMORY_S = 5 * DAY_S
-"""How long errors are remembered: 3 to 5 days did best on ten public traces."""
-
 SHORT_MEMORY_S = DAY_S
 """How long one of the simple experts remembers them: it is the first to know of a new regime."""
-
-ENOUGH = 50
-"""Errors that a quantile of them is taken from at least."""
 
 BEYOND = 5
 """Errors beyond a quantile before a shift, or the short memory, speaks of it: few say anything of a high
@@ -45,8 +40,6 @@ CUT = 3.0
 TRUST = 8.0
 """Weight, before anything is known, of the two rules to beat (newest or seasonal demand + residual); others
 have one."""
-
-MEDIAN = 0.5
 
 
 class Origin(NamedTuple):

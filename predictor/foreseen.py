@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from predictor.ports import BUCKET_S, Floats
+from predictor.track import DAY
 
 HOUR = 3600 // BUCKET_S
-DAY = 86_400 // BUCKET_S
 
 PEAK = 600 // BUCKET_S
 """Buckets whose highest stands for a moment: a lull of some minutes is no fall."""

@@ -12,17 +12,15 @@ import numpy as np
 from fleet.demand import QUANTILES, WINDOWS_S, PeakForecast
 from fleet.errors import RefusedError
 from fleet.workload import WorkloadKey
+from predictor.conformal import MEMORY_S
 from predictor.ports import BUCKET_S, WorkSeries
-from predictor.track import DAY, WIDTHS, Track
+from predictor.track import WIDTHS, Track
 
 STRIDE = 5
 """Buckets between the origins that are learnt from; nearer ones share almost all of their windows."""
 
-MEMORY = 5 * DAY
-"""Buckets for which errors are remembered: 3 to 5 days did best on ten public traces."""
-
-ENOUGH = 50
-"""Errors that a quantile of them is taken from at least."""
+MEMORY = MEMORY_S // BUCKET_S
+"""Buckets for which errors are remembered."""
 
 _GRID = tuple((window_s, quantile) for window_s in WINDOWS_S for quantile in QUANTILES)
 

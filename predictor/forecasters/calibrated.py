@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from predictor.conformal import Offsets, Recent
-from predictor.forecasters.base import ENOUGH, Row, WindowForecaster
+from predictor.conformal import ENOUGH, Offsets, Recent
+from predictor.forecasters.base import Row, WindowForecaster
 from predictor.track import WIDTHS
 
 

@@ -19,8 +19,8 @@ from pyarrow import parquet
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
 from predictor.ports import BUCKET_S, Bools, Floats
+from predictor.steps import DAY_S
 
-DAY_S = 86_400
 MINUTES = DAY_S // BUCKET_S
 
 Minutes = NDArray[np.int64]

@@ -11,7 +11,8 @@ from fleet.errors import InputError
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
 from predictor.ports import BUCKET_S, Floats, InstantSamples, MetricsSource, SignalBuckets
-from predictor.sources.days import DAY_S, Day, DayFiles, Minutes, days
+from predictor.sources.days import Day, DayFiles, Minutes, days
+from predictor.steps import DAY_S
 
 SETTLED_S = 600
 """A bucket is kept once it is this old. Read as it closes it does not know of a pod that is silent and will

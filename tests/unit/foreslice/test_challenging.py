@@ -65,7 +65,10 @@ def test_a_second_one_is_tried_beside_what_serves(capsys, table, tmp_path):
     ("given", "match"),
     [
         ({"tried": 0.6}, "has learnt from what it would be tried on; give newer demand"),
-        ({"question": Question((3600,), (0.9,))}, r"what serves has windows_s \(1800,\), wanted are \(3600,\)"),
+        (
+            {"question": Question((3600,), (0.9,))},
+            r"what serves has windows_s \(1800,\), wanted are \(3600,\)",
+        ),
     ],
 )
 def test_what_serves_is_never_tried_unfairly(capsys, table, tmp_path, given, match):

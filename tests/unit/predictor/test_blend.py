@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from predictor.blend import CUT, ENOUGH, Blend, Errors, Line, Origin
+from predictor.blend import CUT, Blend, Errors, Line, Origin
+from predictor.conformal import ENOUGH
 
 QUANTILES = (0.5, 0.9, 0.95)
 NAN = math.nan

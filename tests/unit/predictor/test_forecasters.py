@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fleet.demand import QUANTILES, WINDOWS_S
-from predictor.conformal import ranks
-from predictor.forecasters.base import ENOUGH, MEMORY, STRIDE, pinball
+from predictor.conformal import ENOUGH, ranks
+from predictor.forecasters.base import MEMORY, STRIDE, pinball
 from predictor.forecasters.daily import Daily
 from predictor.forecasters.hold import Hold
 from predictor.forecasters.last_value import LastValue

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from predictor.foreseen import DAY, HOUR, PEAK, is_fall_foreseen
+from predictor.foreseen import HOUR, PEAK, is_fall_foreseen
+from predictor.track import DAY
 
 STEADY = 10.0 + np.random.default_rng(1).normal(0.0, 0.3, 2 * DAY)
 
