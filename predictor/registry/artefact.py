@@ -25,7 +25,7 @@ from predictor.registry.manifest import (
     Versions,
     manifest_of,
 )
-from predictor.registry.trust import MODELS, packed, unpacked
+from predictor.registry.trust import packed, unpacked
 
 MANIFEST, MODEL, GOLDEN, CARD = "manifest.json", "model.skops", "golden.skops", "card.md"
 FILES = (MODEL, GOLDEN, CARD)
@@ -112,16 +112,13 @@ def write(
     return {**files, MANIFEST: manifest.as_bytes()}
 
 
-def read(
-    files: Mapping[str, bytes | None], name: str, version: str, trusted: frozenset[str] = MODELS
-) -> Artefact:
+def read(files: Mapping[str, bytes | None], name: str, version: str) -> Artefact:
     """Return the artefact in these files, after everything that is said of it was found to hold.
 
     Args:
         files: By name, `None` = not there.
         name: Of the model that it has to be a version of.
         version: That it has to be.
-        trusted: Types that it may consist of.
 
     Raises:
         ValueError: It does not hold; in words for the user.
@@ -136,7 +133,7 @@ def read(
             raise ValueError(f"{file.name} is not what was published (another SHA-256)")
         contents[file.name] = data
     try:
-        model = unpacked(contents[MODEL], trusted)
+        model = unpacked(contents[MODEL])
     except ValueError as error:
         raise ValueError(f"{MODEL} {error}") from error
     _check_golden(model, contents[GOLDEN], manifest.signature)
