@@ -22,6 +22,11 @@ _SPAN_S = 1.5 * BUCKET_S
 """Readings further apart than this do not tell what happened inside one bucket: a scrape was missed."""
 
 
+def is_readable(value: float) -> bool:
+    """Whether an engine can have meant it: all that is read counts, sums or shares."""
+    return 0.0 <= value < math.inf
+
+
 class Series:
     """Readings of one counter or gauge in the order of time; appending is cheap, so is asking for the newest.
 
@@ -45,7 +50,7 @@ class Series:
         something unknown. So is what no engine can mean: all that is read here counts or sums, so that
         infinity and what is below zero tell of a broken exporter, and nothing of demand.
         """
-        if not 0.0 <= value < math.inf:
+        if not is_readable(value):
             value = math.nan
         if self._times and t_s <= self._times[-1]:
             raise ValueError(f"reading at {t_s} s after one at {self._times[-1]} s")

@@ -15,10 +15,10 @@ from predictor.inspection.reading import (
     Told,
     distributions,
     first_label,
-    is_readable,
     readings,
 )
 from predictor.inspection.scrape import Exposed
+from predictor.series import is_readable
 from predictor.vocabulary import Vocabulary
 
 _PARTS = {signal for signal in Signal if signal.endswith(("_sum", "_count"))}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ from fleet.signal import Distribution, Signal
 from predictor.engines import Engine, Histogram, Named
 from predictor.inspection.quantiles import Quantile, quantile_of
 from predictor.inspection.scrape import Exposed
-from predictor.series import Series
+from predictor.series import Series, is_readable
 from predictor.vocabulary import Vocabulary
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
@@ -90,11 +89,6 @@ def distributions(series: Sequence[Exposed], engine: Engine) -> dict[Distributio
         for distribution, histograms in engine.histograms.items()
     }
     return {distribution: told for distribution, told in found.items() if told is not None}
-
-
-def is_readable(value: float) -> bool:
-    """Whether an engine can have meant it: all that is read counts, sums or shares."""
-    return 0.0 <= value < math.inf
 
 
 def _reading(signal: Signal, parts: Sequence[tuple[Exposed, float]]) -> Reading:
