@@ -49,12 +49,16 @@ def challenger(
         recipe: Settings of the trees.
 
     Raises:
-        InputError: Steps differ, or there is too little to learn from or to try on.
+        InputError: Steps differ, a window is not whole steps, or there is too little to learn from or to
+            try on.
     """
     where = f"model {name}"
     if len({one.step_s for one in series}) != 1:
         raise InputError("has series of several steps, or none", where=where, fix="give series of one step")
     step_s = series[0].step_s
+    if short := [window_s for window_s in question.windows_s if window_s % step_s]:
+        what = f"is asked for a window of {short[0]} s, which is not whole steps of {step_s} s"
+        raise InputError(what, where=where, fix="ask for whole steps")
     cuts = [min(len(one), max(0, (tried_from_s - one.start_s) // step_s)) for one in series]
     tables = [features(one, question.windows_s, question.calendar, question.target) for one in series]
     stride = max(1, math.ceil(sum(cuts) / ROWS))

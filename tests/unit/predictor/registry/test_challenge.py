@@ -101,6 +101,7 @@ def test_what_it_is_tried_on_teaches_it_nothing(registry):
     [
         ({"series": []}, "series of several steps, or none"),
         ({"series": [steps(np.ones(500)), steps(np.ones(500), step_s=60)]}, "series of several steps"),
+        ({"question": Question((2700,), QUANTILES)}, "window of 2700 s, which is not whole steps of 1800 s"),
         ({"tried_from_s": 0}, "too little to learn from"),
         ({"tried_from_s": 86400, "series": [steps(office(3))]}, "too little to learn from"),
         ({"tried_from_s": DAYS * 86400}, "nothing to be tried on"),
