@@ -12,6 +12,20 @@ from predictor.sources.promql import selector
 POLL_S = 0.01
 
 
+def kubeconfig(path, url):
+    """Write a kubeconfig for an API server and return its path."""
+    body = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": url}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+    path.write_text(json.dumps(body))
+    return path
+
+
 class Doors:
     """What both answer.
 
@@ -32,16 +46,7 @@ class Doors:
 
     def kubeconfig(self, path):
         """Write a kubeconfig for the API server and return its path."""
-        body = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "c", "cluster": {"server": self.url}}],
-            "users": [{"name": "u", "user": {"token": "t"}}],
-            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-            "current-context": "x",
-        }
-        path.write_text(json.dumps(body))
-        return path
+        return kubeconfig(path, self.url)
 
     def answer(self, method, path, body):
         """Return status and document."""
@@ -54,7 +59,7 @@ class Doors:
             return 403, {"kind": "Status", "code": 403, "reason": "Forbidden", "message": said}
         if path not in self.lists:
             return 404, {"kind": "Status", "code": 404, "reason": "NotFound", "message": "not found"}
-        return 200, {"items": self.lists[path], "metadata": {}}
+        return 200, {"items": self.lists[path], "metadata": {"resourceVersion": "1"}}
 
     def _readings(self, query):
         now_s = time.time() - 5  # noqa: TID251 -- as the server's clock

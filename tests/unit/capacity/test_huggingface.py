@@ -6,22 +6,7 @@ from capacity.catalogue import ARCHITECTURES, MODELS
 from capacity.formats import FORMATS
 from capacity.huggingface import architecture_of, format_of, model_of
 from fleet.errors import InputError
-
-
-def config(kind, layers, hidden, heads, kv_heads, width, vocabulary, longest=4096, **more):
-    return {
-        "architectures": [kind],
-        "num_hidden_layers": layers,
-        "hidden_size": hidden,
-        "num_attention_heads": heads,
-        "num_key_value_heads": kv_heads,
-        "intermediate_size": width,
-        "vocab_size": vocabulary,
-        "max_position_embeddings": longest,
-        "torch_dtype": "bfloat16",
-        **more,
-    }
-
+from tests.builders.configs import config
 
 LLAMA_70B = config("LlamaForCausalLM", 80, 8192, 64, 8, 28_672, 128_256, 131_072, attention_bias=False)
 QWEN_7B = config("Qwen2ForCausalLM", 28, 3584, 28, 4, 18_944, 152_064, 32_768)

@@ -1,8 +1,6 @@
 """Which adapters settings choose, and how a simulated world's time passes."""
 
 import json
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from threading import enumerate as threads
 
 import pytest
@@ -14,6 +12,8 @@ from foreslice.compose import WorldClock, have_same_surroundings, loop_of, surro
 from foreslice.settings.schema import Settings
 from predictor.sources.kept import KeptSource
 from predictor.sources.prometheus import PrometheusSource
+from tests.fakes.doors import kubeconfig
+from tests.prometheus.server import serving
 
 DAY_S = 86400
 ENDED = "the simulated traffic has ended, and with it time: start again for another day"
@@ -186,51 +186,29 @@ def test_a_cluster_is_looked_for_beside_the_settings(tmp_path):
     assert str(tmp_path / "none.yaml") == said.value.where
 
 
-class Garbled(BaseHTTPRequestHandler):
-    """An API server with one card, of so much memory that nobody can read it."""
-
-    def do_GET(self):
-        device = {"name": "gpu-0", "attributes": {"type": {"string": "gpu"}}}
-        device["capacity"] = {"memory": {"value": "much"}}
-        pool = {"name": "n0", "generation": 1, "resourceSliceCount": 1}
-        spec = {"driver": "gpu.nvidia.com", "nodeName": "n0", "pool": pool, "devices": [device]}
-        slices = [{"metadata": {"name": "s", "resourceVersion": "1"}, "spec": spec}]
-        items = slices if "/resourceslices" in self.path else []
-        listed = {"metadata": {"resourceVersion": "1"}, "items": items}
-        body = b"" if "watch=true" in self.path else json.dumps(listed).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+def garbled(request):
+    """Answer as an API server with one card, of so much memory that nobody can read it."""
+    device = {"name": "gpu-0", "attributes": {"type": {"string": "gpu"}}}
+    device["capacity"] = {"memory": {"value": "much"}}
+    pool = {"name": "n0", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.nvidia.com", "nodeName": "n0", "pool": pool, "devices": [device]}
+    slices = [{"metadata": {"name": "s", "resourceVersion": "1"}, "spec": spec}]
+    items = slices if "/resourceslices" in request.path else []
+    listed = {"metadata": {"resourceVersion": "1"}, "items": items}
+    body = b"" if "watch=true" in request.path else json.dumps(listed).encode()
+    request.send_response(200)
+    request.send_header("Content-Length", str(len(body)))
+    request.end_headers()
+    request.wfile.write(body)
 
 
 def test_whatever_goes_wrong_with_a_cluster_its_watches_are_ended(tmp_path):
     (tmp_path / "metrics.csv").write_text(ROWS)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Garbled) as server:
-        thread = Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        url = f"http://127.0.0.1:{server.server_port}"
-        kubeconfig(tmp_path / "kubeconfig", url)
-        try:
-            with pytest.raises(ValueError, match="much"):
-                surroundings_of(settings(FILE, {**KUBERNETES, "kubeconfig": "kubeconfig"}), tmp_path)
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(garbled) as address:
+        kubeconfig(tmp_path / "kubeconfig", f"http://{address}")
+        with pytest.raises(ValueError, match="much"):
+            surroundings_of(settings(FILE, {**KUBERNETES, "kubeconfig": "kubeconfig"}), tmp_path)
     assert [] == [each.name for each in threads() if each.name.startswith("watch ")]
-
-
-def kubeconfig(path, url):
-    body = {
-        "clusters": [{"name": "test", "cluster": {"server": url}}],
-        "users": [{"name": "test", "user": {}}],
-        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
-        "current-context": "test",
-    }
-    path.write_text(json.dumps(body))
 
 
 def test_whether_it_acts_decides_who_stands_for_election():

@@ -1,15 +1,15 @@
 """`foreslice metrics inspect`: what people and scripts see of a scrape, and one line for what is none."""
 
 import json
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from typer.testing import CliRunner
 
 from fleet.errors import InputError, UnavailableError
 from foreslice.cli import app
+from tests.prometheus.server import serving
 
 CASES = Path(__file__).parents[2] / "data" / "cases"
 
@@ -26,30 +26,20 @@ def inspect(*arguments, said=None):
 
 
 @pytest.fixture
-def serving():
+def serve():
     """A function that serves one answer on loopback."""
-    started = []
+    with ExitStack() as opened:
 
-    def serve(status, kind, content):
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                self.send_response(status)
-                self.send_header("Content-Type", kind)
-                self.end_headers()
-                self.wfile.write(content.encode())
+        def start(status, kind, content):
+            def answer(request):
+                request.send_response(status)
+                request.send_header("Content-Type", kind)
+                request.end_headers()
+                request.wfile.write(content.encode())
 
-            def log_message(self, *_):
-                pass
+            return f"http://{opened.enter_context(serving(answer))}/metrics"
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        Thread(target=server.serve_forever, daemon=True).start()
-        started.append(server)
-        return f"http://127.0.0.1:{server.server_port}/metrics"
-
-    yield serve
-    for server in started:
-        server.shutdown()
-        server.server_close()
+        yield start
 
 
 class TestJson:
@@ -148,22 +138,22 @@ class TestText:
 
 
 class TestSources:
-    def test_an_address_is_asked_once(self, serving):
-        url = serving(200, "text/plain; version=0.0.4", "vllm:num_requests_running 3\n")
+    def test_an_address_is_asked_once(self, serve):
+        url = serve(200, "text/plain; version=0.0.4", "vllm:num_requests_running 3\n")
         assert 3 == inspect(url)["producers"][0]["signals"]["running"]["value"]
 
-    def test_an_address_that_answers_json(self, serving):
+    def test_an_address_that_answers_json(self, serve):
         answer = {"status": "success", "data": {"resultType": "scalar", "result": [0, "7"]}}
-        assert 7 == inspect(serving(200, "application/json", json.dumps(answer)))["answers_sum"]
+        assert 7 == inspect(serve(200, "application/json", json.dumps(answer)))["answers_sum"]
 
-    def test_an_error_of_the_api_says_what_to_do(self, serving):
-        url = serving(400, "application/json", (CASES / "error-400.json").read_text(encoding="utf-8"))
+    def test_an_error_of_the_api_says_what_to_do(self, serve):
+        url = serve(400, "application/json", (CASES / "error-400.json").read_text(encoding="utf-8"))
         with pytest.raises(InputError, match="ask for less at once"):
             run(url)
 
-    def test_an_address_that_refuses(self, serving):
+    def test_an_address_that_refuses(self, serve):
         with pytest.raises(UnavailableError, match="answers HTTP 503"):
-            run(serving(503, "text/plain", "busy"))
+            run(serve(503, "text/plain", "busy"))
 
     def test_nobody_there(self):
         with pytest.raises(

@@ -8,6 +8,7 @@ from capacity.catalogue import MODELS
 from capacity.formats import FORMATS
 from fleet.boards import BOARDS
 from foreslice.settings.load import InvalidSettings, load, models_of, workloads_of
+from tests.builders.configs import LLAMA_8B
 from tests.unit.foreslice.test_settings import GOOD, HEAD, RECORDED, one
 
 WRONG = {
@@ -60,21 +61,9 @@ def test_what_is_wrong_with_a_model_or_a_board_is_one_line(write, text, lines):
     assert tuple(f"{path}:{line}" for line in lines) == refusal.value.lines
 
 
-LLAMA = {
-    "architectures": ["LlamaForCausalLM"],
-    "num_hidden_layers": 32,
-    "hidden_size": 4096,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "intermediate_size": 14_336,
-    "vocab_size": 128_256,
-    "max_position_embeddings": 131_072,
-}
-
-
 def test_a_model_may_be_described_by_its_config_beside_the_settings(write, tmp_path):
     (tmp_path / "llama").mkdir()
-    (tmp_path / "llama" / "config.json").write_text(json.dumps(LLAMA))
+    (tmp_path / "llama" / "config.json").write_text(json.dumps(LLAMA_8B))
     described = {"config": "llama/config.json", "format": "awq", "kv_format": "fp8", "max_model_len": 8192}
     settings = load(write(HEAD + one(model=described)))
 
@@ -85,7 +74,7 @@ def test_a_model_may_be_described_by_its_config_beside_the_settings(write, tmp_p
 
 
 def test_a_folder_with_a_config_stands_for_it(write, tmp_path):
-    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA_8B))
     settings = load(write(HEAD + one(model={"config": "."})))
 
     assert 8_030_261_248 == models_of(settings, tmp_path)["."].parameters

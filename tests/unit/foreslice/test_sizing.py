@@ -17,18 +17,9 @@ from foreslice.cli import app
 from foreslice.sizing.picture import rates_figure
 from foreslice.sizing.show import Asked, spelled
 from foreslice.sizing.terms import Served, batch_time, board_named, objectives
+from tests.builders.configs import LLAMA_8B
 
 QWEN = ["--gpu", "h100-80gb", "--model", "qwen2.5-7b-bf16", "--ttft-p95", "1s", "--itl-p95", "60ms"]
-LLAMA_8B = {
-    "architectures": ["LlamaForCausalLM"],
-    "num_hidden_layers": 32,
-    "hidden_size": 4096,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "intermediate_size": 14_336,
-    "vocab_size": 128_256,
-    "max_position_embeddings": 131_072,
-}
 
 
 def asked(*arguments):
