@@ -56,7 +56,7 @@ test-cluster: .venv/.dev controlplane ## tests on a real control plane; ALL_MINO
 	$(BIN)/python -m pytest tests/cluster -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 .PHONY: demo-cluster
-demo-cluster: .venv/.dev controlplane ## the service on a real control plane and Prometheus, to look at with kubectl; Ctrl-C ends it
+demo-cluster: .venv/.dev controlplane ## the service on a real control plane and Prometheus, with simulated engines, to look at with kubectl; Ctrl-C ends it
 	@$(BIN)/python -m tests.cluster.demo
 
 .PHONY: test-prometheus

@@ -63,9 +63,8 @@ def summary(outcomes: Sequence[Outcome]) -> Json:
 
 
 def _table(result: Json) -> Table:
-    table = Table(
-        title=f"{result['gpus']} GPUs, {result['pods']} pods in the list, {len(result['seeds'])} seeds"
-    )
+    size = f"{result['gpus']} GPUs, {result['pods']} pods in the list, {len(result['seeds'])} seeds"
+    table = Table(title=f"replay: {size}")
     table.add_column("rule")
     for heading in ("GPU allocated", "min", "max", "at 100 % asked", "refused"):
         table.add_column(heading, justify="right")

@@ -1,4 +1,4 @@
-"""`make demo-cluster`: a control plane, engines, Prometheus and foreslice, to look at with kubectl."""
+"""`make demo-cluster`: a control plane, Prometheus, simulated engines and foreslice, to look at."""
 
 import signal
 import sys
@@ -38,7 +38,10 @@ def _interruptible():
 
 
 def _show(directory):
-    _say("starting a control plane, engines, and Prometheus with three days of history ...")
+    _say(
+        "starting a control plane and Prometheus, which are real, and nodes, cards and engines, which are "
+        "simulated, as are the requests and the three days of history before them ..."
+    )
     logs = directory / "control-plane"
     logs.mkdir()
     with control_plane(NEWEST, logs) as plane:

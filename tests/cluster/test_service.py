@@ -1,4 +1,6 @@
-"""The whole service on real parts for eight minutes: does it grow before the daily rise, and only then?
+"""The whole service for eight minutes: does it grow before the daily rise, and only then?
+
+The control plane and Prometheus are real; nodes, cards, engines, requests and the days before are simulated.
 
 Three run side by side: as is, without a day to look back on, and after days that were flat. The cluster is
 asked what was there when, never the service.
