@@ -86,11 +86,11 @@ def roll(
             for i, (one, span) in enumerate(zip(series, spans, strict=True))
             if span.start * one.step_s >= LEAST_S
         ]
-        pooled = _fit([lesson for _, lesson in taught], quantiles, POOLED) if len(series) > 1 else None
+        pooled = fitted([lesson for _, lesson in taught], quantiles, POOLED) if len(series) > 1 else None
         for i, span in enumerate(spans):
             if span.start < span.stop:
                 is_due = at_s >= first_s[i]
-                own = _fit([lesson for j, lesson in taught if j == i and is_due], quantiles, OWN)
+                own = fitted([lesson for j, lesson in taught if j == i and is_due], quantiles, OWN)
                 _say(logs[i], tables[i], span, (own, pooled))
     return logs
 
@@ -111,7 +111,8 @@ def thinned(lessons: Sequence[Lesson]) -> list[Lesson]:
     return [replace(lesson, stride=max(1, math.ceil(rows / ROWS))) for lesson in lessons]
 
 
-def _fit(lessons: Sequence[Lesson], quantiles: tuple[float, ...], recipe: Recipe) -> Learned | None:
+def fitted(lessons: Sequence[Lesson], quantiles: tuple[float, ...], recipe: Recipe) -> Learned | None:
+    """Return a model of these lessons, thinned; `None` if they teach too little."""
     return learn(thinned(lessons), quantiles, recipe) if lessons else None
 
 

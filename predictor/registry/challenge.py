@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from fleet.errors import InputError
 from predictor.backtest import Question
 from predictor.features import features
-from predictor.learned import POOLED, Lesson, Recipe, learn
+from predictor.learned import POOLED, Lesson, Recipe
 from predictor.registry import artefact
 from predictor.registry.artefact import Model
 from predictor.registry.manifest import Signature, Training, fingerprint
 from predictor.registry.trial import Folds, scores_of
+from predictor.rolling import fitted
 from predictor.steps import StepSeries
-
-ROWS = 40_000
-"""Rows by window that a model is fitted to, evenly thinned down to."""
 
 
 def signature_of(series: StepSeries, question: Question) -> Signature:
@@ -61,9 +58,8 @@ def challenger(
         raise InputError(what, where=where, fix="ask for whole steps")
     cuts = [min(len(one), max(0, (tried_from_s - one.start_s) // step_s)) for one in series]
     tables = [features(one, question.windows_s, question.calendar, question.target) for one in series]
-    stride = max(1, math.ceil(sum(cuts) / ROWS))
-    lessons = [Lesson(one, cut, step_s, stride) for one, cut in zip(tables, cuts, strict=True) if cut]
-    model = learn(lessons, question.quantiles, recipe) if lessons else None
+    lessons = [Lesson(one, cut, step_s) for one, cut in zip(tables, cuts, strict=True) if cut]
+    model = fitted(lessons, question.quantiles, recipe)
     if model is None:
         raise InputError("has too little to learn from", where=where, fix="give more days before those tried")
     folds = Folds(tables, cuts, step_s, question.quantiles)
