@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from rich.console import Console
-
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.cluster import KubeCluster
-from actuator.kube.connect import connect
 from actuator.kube.errors import NotFoundError
 from actuator.kube.owner import Owner
 from actuator.kube.resources import LEASES
@@ -20,8 +16,9 @@ from actuator.manifest import Json, seconds_of
 from actuator.outcome import StepResult
 from fleet.errors import InputError, RefusedError, UnavailableError
 from fleet.workload import WorkloadKey
-from foreslice import show
+from foreslice import output, show
 from foreslice.clock import WallClock
+from foreslice.doors import api_server_of
 from foreslice.lease import NAME
 from foreslice.safety import Restoration, raise_below
 from foreslice.settings.durations import seconds
@@ -41,7 +38,7 @@ def run_pause(config: Path, names: Sequence[str], *, every: bool, is_paused: boo
     """
     settings = load(config)
     keys = _named(settings, names, every=every)
-    with closing(_server(settings, config.parent)) as server:
+    with closing(api_server_of(_kubernetes(settings), config.parent)) as server:
         for key in keys:
             with _rights(key):
                 Owner(server).pause(key, is_paused=is_paused)
@@ -62,7 +59,7 @@ def run_restore(config: Path, names: Sequence[str], *, every: bool, wait: str, a
     keys = _named(settings, names, every=every)
     done: list[StepResult] = []
     with ExitStack() as stack:
-        server = stack.enter_context(closing(_server(settings, config.parent)))
+        server = stack.enter_context(closing(api_server_of(_kubernetes(settings), config.parent)))
         for key in keys:
             with _rights(key):
                 Owner(server).pause(key, is_paused=True)
@@ -77,8 +74,12 @@ def run_restore(config: Path, names: Sequence[str], *, every: bool, wait: str, a
                 raise UnavailableError(f"not given back within {wait}, and left as far as it is: {waits_for}")
             time.sleep(TURN_S)
         copies = [name for key in keys for name in Owner(server).end_copies(key)]
-    answer = {"restored": [str(key) for key in keys], "steps": [_step(r) for r in done], "ended": copies}
-    lines = [*(_line(r) for r in done), *(f"copy {name} ended" for name in copies)]
+    answer = {
+        "restored": [str(key) for key in keys],
+        "steps": [show.step_as_json(r) for r in done],
+        "ended": copies,
+    }
+    lines = [*(show.step_as_text(r) for r in done), *(f"copy {name} ended" for name in copies)]
     _print(answer, [*lines, *(f"{key} is its owner's, and paused" for key in keys)], as_json=as_json)
 
 
@@ -93,7 +94,7 @@ def run_watchdog(config: Path, *, after: str, as_json: bool) -> None:
     cluster = _kubernetes(settings)
     workloads = workloads_of(settings)
     with ExitStack() as stack:
-        server = stack.enter_context(closing(_server(settings, config.parent)))
+        server = stack.enter_context(closing(api_server_of(cluster, config.parent)))
         age_s = _led_s_ago(server, cluster.lease_namespace, clock.now_s())
         if age_s is not None and age_s <= after_s:
             line = f"the lease was renewed {age_s:.0f} s ago: foreslice is there, nothing to do"
@@ -103,8 +104,10 @@ def run_watchdog(config: Path, *, after: str, as_json: bool) -> None:
         view = KubeCluster(server, {workload.key.namespace for workload in workloads}, fence)
         stack.enter_context(closing(view))
         results = raise_below(view, workloads, clock.now_s(), f"nobody has led for {after} or longer")
-    lines = [_line(result) for result in results] or ["every workload holds its safe configuration"]
-    _print({"lease_age_s": age_s, "steps": [_step(r) for r in results]}, lines, as_json=as_json)
+    lines = [show.step_as_text(result) for result in results] or [
+        "every workload holds its safe configuration"
+    ]
+    _print({"lease_age_s": age_s, "steps": [show.step_as_json(r) for r in results]}, lines, as_json=as_json)
 
 
 def _fence(server: ApiServer, namespace: str, after_s: float, clock: WallClock) -> Callable[[], int]:
@@ -142,12 +145,6 @@ def _named(settings: Settings, names: Sequence[str], *, every: bool) -> list[Wor
     return list(known.values()) if every else [known[name] for name in names]
 
 
-def _server(settings: Settings, folder: Path) -> ApiServer:
-    cluster = _kubernetes(settings)
-    kubeconfig = None if cluster.kubeconfig is None else folder / cluster.kubeconfig
-    return connect(kubeconfig, cluster.context or "")
-
-
 def _kubernetes(settings: Settings) -> KubernetesCluster:
     if not isinstance(settings.cluster, KubernetesCluster):
         fix = "it takes kind: kubernetes"
@@ -170,23 +167,8 @@ def _duration(text: str, where: str) -> float:
         raise InputError(str(error), where=where, fix="write e.g. 10m") from error
 
 
-def _step(result: StepResult) -> Json:
-    return {
-        "workload": str(result.target),
-        "variant": result.step.variant,
-        "replicas": result.step.replicas,
-        "outcome": result.outcome.value,
-        "reason": result.reason,
-    }
-
-
-def _line(result: StepResult) -> str:
-    step = result.step
-    return f"{result.target}: {step.variant} to {step.replicas}: {result.outcome} ({result.reason})"
-
-
 def _print(answer: Json, lines: Sequence[str], *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(answer, indent=2))  # noqa: T201 -- what the command is for
+        output.print_json(answer)
     else:
-        Console(highlight=False, soft_wrap=True).print("\n".join(lines), markup=False)
+        show.console().print("\n".join(lines), soft_wrap=True)

@@ -51,6 +51,14 @@ def step_as_json(result: StepResult) -> dict[str, str | int]:
     }
 
 
+def step_as_text(result: StepResult) -> str:
+    """Return one step and what became of it, in one line."""
+    step = result.step
+    return (
+        f"{result.target}: {step.verb} {step.variant} to {step.replicas}: {result.outcome}: {result.reason}"
+    )
+
+
 def _outlook(tick: Tick, workload: Workload) -> dict[str, Any]:
     outlook = tick.outlooks.get(workload.key)
     if outlook is None:
@@ -124,10 +132,7 @@ def as_text(tick: Tick, workloads: Sequence[Workload]) -> RenderableType:
             decision.because[0] if decision and decision.because else (need.because if need else ""),
         )
     notes = [Text(condition, style="yellow") for condition in tick.conditions]
-    steps = [
-        Text(f"{r.target}: {r.step.verb} {r.step.variant} to {r.step.replicas}: {r.outcome}: {r.reason}")
-        for r in tick.results
-    ]
+    steps = [Text(step_as_text(result)) for result in tick.results]
     unit = Text("Work is in full reference replicas (1.00 = one whole card at its limit).", style="dim")
     return Group(table, *steps, *notes, unit)
 
