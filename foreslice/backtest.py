@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from fleet.errors import InputError
-from foreslice import show
+from foreslice import output, show
 from foreslice.report.forecasts import page
 from foreslice.report.scores import HEAD, Backtested, report, rows
 from foreslice.settings.durations import seconds, written
@@ -56,7 +55,8 @@ def run_backtest(asked: Asked, *, plot: Path | None, as_json: bool) -> None:
         calendar=asked.calendar,
     )
     if plot is not None:
-        _make(plot)
+        with output.writable(plot):
+            plot.touch()
     console = show.console(to_stderr=True)
     with Bar(
         TextColumn("{task.description}"),
@@ -79,7 +79,7 @@ def run_backtest(asked: Asked, *, plot: Path | None, as_json: bool) -> None:
     if plot is not None:
         plot.write_text(page(scored, figures, question.quantiles), encoding="utf-8")
     if as_json:
-        print(json.dumps(figures, indent=2))  # noqa: T201 -- the command's output
+        output.print_json(figures)
     else:
         _print(figures, skipped, show.console())
 
@@ -193,17 +193,6 @@ def _target(text: str) -> Target:
     except ValueError as error:
         raise InputError(
             f"{text!r} is no target", where="--target", fix=f"choose {' or '.join(Target)}"
-        ) from error
-
-
-def _make(plot: Path) -> None:
-    try:
-        plot.touch()
-    except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})",
-            where=str(plot),
-            fix="name a file in a folder that is there",
         ) from error
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from fleet.errors import InputError
-from foreslice import show
+from foreslice import output, show
 from foreslice.clock import WallClock
 from predictor.backtest import Question
 from predictor.registry.artefact import Artefact, check_signature
@@ -53,7 +52,7 @@ def run_train(
     champion = serving.version if serving is not None else None
     against = objections(registry.manifest(name, version), champion)
     if as_json:
-        print(json.dumps({"model": name, "version": version, "objections": against}, indent=2))  # noqa: T201 -- the command's output
+        output.print_json({"model": name, "version": version, "objections": against})
         return
     console = show.console()
     console.print(f"stored: {name}/{version}", markup=False)

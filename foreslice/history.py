@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,7 @@ from rich.table import Table
 
 from fleet.errors import InputError
 from fleet.workload import WorkloadKey
-from foreslice import show
+from foreslice import output, show
 from foreslice.compose import surroundings_of
 from foreslice.settings.load import load, workloads_of
 from foreslice.settings.schema import NoCluster, Settings
@@ -58,14 +57,8 @@ def run_export(config: Path, out: Path, since: str | None, until: str | None, *,
     before_s = start_s - BUCKET_S * USUAL_BUCKETS  # what demand is judged by began before
     told = _read(around.metrics, [w.key for w in workloads_of(settings)], before_s, end_s, console)
     table = pd.concat([tidy(buckets, start_s) for buckets in told.values()], ignore_index=True)
-    try:
+    with output.writable(out):
         _WRITERS[out.suffix](table, out)
-    except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror or error})",
-            where=str(out),
-            fix="name a file in a folder that is there",
-        ) from error
     _say(table, out, as_json=as_json)
 
 
@@ -118,7 +111,7 @@ def _say(table: pd.DataFrame, out: Path, *, as_json: bool) -> None:
     since, until = table["time"].iloc[0], table["time"].iloc[-1] + pd.Timedelta(seconds=BUCKET_S)
     if as_json:
         about = {"file": str(out), "from": since.isoformat(), "to": until.isoformat(), "minutes": minutes}
-        print(json.dumps(about))  # noqa: T201 -- the command's output
+        output.print_json(about)
         return
     shown = Table(box=None, pad_edge=False)
     shown.add_column("workload")

@@ -14,7 +14,7 @@ from rich.table import Table
 from actuator.inventory.understand import dump_of, understand
 from actuator.manifest import Json, seconds_of
 from fleet.errors import InputError
-from foreslice import show
+from foreslice import output, show
 
 _STYLES = {"error": "red", "warning": "yellow", "info": "dim"}
 
@@ -40,7 +40,7 @@ def show_inventory(objects: Sequence[Path], logs: Sequence[Path], at: str, *, as
     with as_the_api_has_it(", ".join(map(str, objects))):
         shown = understand(dump_of(documents, "\n".join(map(_text, logs)), now_s))
     if as_json:
-        print(json.dumps(shown, indent=2))  # noqa: T201 -- the command's output
+        output.print_json(shown)
     else:
         show.console().print(_tables(shown))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +11,7 @@ from rich.table import Table
 
 from fleet.codec import encode
 from fleet.errors import InputError
-from foreslice import show
+from foreslice import output, show
 from foreslice.clock import WallClock
 from predictor.registry.gate import band, objections
 from predictor.registry.manifest import Manifest, Score
@@ -24,7 +23,7 @@ def print_list(store: str, *, as_json: bool) -> None:
     registry = Registry(store)
     rows = [row for name in registry.names() for row in _rows(registry, name)]
     if as_json:
-        _print_json({"store": store, "models": rows})
+        output.print_json({"store": store, "models": rows})
         return
     if not rows:
         show.console().print(f"no models in {store}", markup=False)
@@ -43,7 +42,9 @@ def print_one(store: str, which: str, *, as_json: bool) -> None:
     name, version = _version(registry, which)
     found = registry.load(name, version)
     if as_json:
-        _print_json({"model": name, "version": version, "sha256": found.sha256, **encode(found.manifest)})
+        output.print_json(
+            {"model": name, "version": version, "sha256": found.sha256, **encode(found.manifest)}
+        )
     else:
         show.console().print(f"{name}/{version}\n", markup=False)
         show.console().print(Markdown(found.card))
@@ -62,7 +63,7 @@ def print_verified(store: str, which: str | None, *, as_json: bool) -> bool:
         for name, version in asked
     ]
     if as_json:
-        _print_json({"store": store, "models": rows})
+        output.print_json({"store": store, "models": rows})
     else:
         for row in rows:
             said = row["trouble"] or f"{row['model']}/{row['version']}: sound"
@@ -77,7 +78,7 @@ def run_promote(store: str, which: str, *, as_json: bool) -> None:
         raise InputError("names no version", where=which, fix="write NAME/VERSION")
     made = Registry(store).promote(name, version, int(WallClock().now_s()))
     if as_json:
-        _print_json({"model": name, "version": version, "generation": made.generation})
+        output.print_json({"model": name, "version": version, "generation": made.generation})
     else:
         show.console().print(f"{name}/{version} serves (generation {made.generation})", markup=False)
 
@@ -87,7 +88,7 @@ def run_rollback(store: str, name: str, *, as_json: bool) -> None:
     serving = Registry(store).rollback(name, int(WallClock().now_s()))
     version, generation = serving.promotion.version, serving.promotion.generation
     if as_json:
-        _print_json(
+        output.print_json(
             {
                 "model": name,
                 "version": version,
@@ -121,7 +122,7 @@ def print_comparison(store: str, which: str, rival: str, *, as_json: bool) -> No
         )
     against = objections(ours, other)
     if as_json:
-        _print_json(
+        output.print_json(
             {"model": name, "challenger": version, "rival": other, "scores": rows, "objections": against}
         )
         return
@@ -219,7 +220,3 @@ def _version(registry: Registry, which: str) -> tuple[str, str]:
 def _split(which: str) -> tuple[str, str | None]:
     name, slash, version = which.partition("/")
     return name, version if slash else None
-
-
-def _print_json(found: dict[str, Any]) -> None:
-    print(json.dumps(found, indent=2))  # noqa: T201 -- the command's output

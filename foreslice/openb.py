@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from foreslice import show
+from foreslice import output, show
 from simulator.openb.lists import read_hosts, read_pods
 from simulator.openb.protocol import RULES, Outcome, churn, fill
 
@@ -28,7 +26,7 @@ def run_openb(nodes: Path, pods: Path, *, seeds: int, leave: bool, as_json: bool
     replay = churn if leave else fill
     chosen = range(FIRST_SEED, FIRST_SEED + seeds)
     outcomes: dict[str, list[Outcome]] = {name: [] for name in RULES}
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress(console=show.console(to_stderr=True), transient=True) as progress:
         task = progress.add_task("placing", total=len(RULES) * seeds)
         for name, make in RULES.items():
             for seed in chosen:
@@ -42,7 +40,7 @@ def run_openb(nodes: Path, pods: Path, *, seeds: int, leave: bool, as_json: bool
         "rules": {name: summary(found) for name, found in outcomes.items()},
     }
     if as_json:
-        print(json.dumps(result, indent=2))  # noqa: T201 -- the command's output
+        output.print_json(result)
     else:
         show.console().print(_table(result))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from allocator.target import Target, target, way_to
 from fleet.errors import InputError, UnavailableError
 from fleet.shape import Configuration
 from fleet.workload import Mode, Workload
-from foreslice import show, snapshot
+from foreslice import output, show, snapshot
 from foreslice.compose import loop_of, surroundings_of
 from foreslice.settings.load import load, workloads_of
 
@@ -49,12 +48,8 @@ def write_snapshot(config: Path, out: Path) -> None:
         surroundings.close()
     if question is None:
         raise UnavailableError("no cluster is seen to take a snapshot of")
-    try:
+    with output.writable(out):
         out.write_text(snapshot.as_text(question), encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})", where=f"snapshot {out}", fix="name another file"
-        ) from None
 
 
 def print_plan(snapshot_file: Path, config: Path, demand: Path | None, *, as_json: bool) -> None:
@@ -67,7 +62,7 @@ def print_plan(snapshot_file: Path, config: Path, demand: Path | None, *, as_jso
         question = _with_demand(question, demand)
     report = report_of(question)
     if as_json:
-        print(json.dumps(report, indent=2))  # noqa: T201 -- the command's output
+        output.print_json(report)
     else:
         show.console().print(_as_text(report))
 

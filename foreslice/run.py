@@ -103,7 +103,7 @@ def run_once(path: Path, *, as_json: bool) -> None:
         setup.surroundings.close()
     workloads = workloads_of(setup.settings)
     if as_json:
-        print(json.dumps(show.as_json(tick, workloads), indent=2))  # noqa: T201 -- the command's output
+        output.print_json(show.as_json(tick, workloads))
     else:
         show.console().print(show.as_text(tick, workloads))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.table import Table
 from actuator.kube.connect import connect
 from actuator.kube.survey import survey
 from fleet.errors import InputError, RefusedError
-from foreslice import show
+from foreslice import output, show
 from foreslice.clock import WallClock
 from foreslice.discovery.file import settings_text
 from foreslice.discovery.gather import Discovery, Found, discover
@@ -51,10 +50,11 @@ def run_discover(
         cluster=_paths(kubeconfig=kubeconfig) | ({"context": context} if context else {}),
     )
     if out is not None:
-        _write(out, text)
+        with output.writable(out):
+            out.write_text(text, encoding="utf-8")
     if as_json:
         told = {"file": None if out is None else str(out), **as_dict(found), "settings": text}
-        print(json.dumps(told))  # noqa: T201 -- the command's output
+        output.print_json(told)
         return
     if out is None:
         print(text, end="")  # noqa: T201 -- the command's output
@@ -120,14 +120,3 @@ def _table(found: Discovery) -> Table:
 def _paths(**paths: Path | None) -> dict[str, str]:
     """Return files by the key that settings name them by: whole, wherever the settings are written."""
     return {key: str(path.absolute()) for key, path in paths.items() if path is not None}
-
-
-def _write(out: Path, text: str) -> None:
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})",
-            where=str(out),
-            fix="name a file in a folder that is there",
-        ) from error

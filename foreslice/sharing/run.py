@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from actuator.kube.connect import connect
 from actuator.kube.tenancy import read_tenancy
 from fleet.errors import InputError, RefusedError
 from fleet.signal import Signal
-from foreslice import show
+from foreslice import output, show
 from foreslice.clock import WallClock
 from foreslice.discovery.gather import RECENT_S, speaking
 from foreslice.inventory import as_the_api_has_it, objects_in
@@ -53,23 +52,15 @@ def run_sharing(source: Live | Dumped, out: Path | None, *, as_json: bool) -> No
         UnavailableError: The API server or Prometheus does not answer.
     """
     if out is not None:
-        _make(out)
+        with output.writable(out):
+            out.touch()
     sharing = _live(source) if isinstance(source, Live) else _dumped(source)
     if out is not None:
         out.write_text(page(sharing), encoding="utf-8")
     if as_json:
-        print(json.dumps(as_dict(sharing)))  # noqa: T201 -- the command's output
+        output.print_json(as_dict(sharing))
     else:
         show.console().print(as_text(sharing))
-
-
-def _make(out: Path) -> None:
-    """Make the file before anything is read for it."""
-    try:
-        out.touch()
-    except OSError as error:
-        fix = "name a file in a writable folder"
-        raise InputError(f"cannot be written ({error.strerror})", where=str(out), fix=fix) from error
 
 
 def _live(source: Live) -> Sharing:

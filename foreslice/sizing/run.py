@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
-
-import typer
 
 from capacity.ask import askable, capacity_of
 from capacity.classic import sustained_batches
@@ -15,6 +12,7 @@ from fleet.demand import Mix
 from fleet.errors import InputError
 from fleet.shape import Shape, shape_named, shapes_of, slice_of
 from fleet.workload import Slo
+from foreslice import output
 from foreslice.settings.durations import written
 from foreslice.show import console
 from foreslice.sizing import show
@@ -44,11 +42,13 @@ def run_capacity(
     answers = capacity_of(model, board, shapes, mix, slo, served.mechanism, known)
     asked = show.Asked(model, board, mix, slo, served.mechanism, answers)
     if as_json:
-        typer.echo(json.dumps(show.as_json(asked, with_arithmetic=explain)))
+        output.print_json(show.as_json(asked, with_arithmetic=explain))
     else:
         console().print(show.as_text(asked, with_arithmetic=explain))
     if plot is not None:
-        _leave(page(asked), plot)
+        with output.writable(plot):
+            plot.parent.mkdir(parents=True, exist_ok=True)
+            plot.write_text(page(asked), encoding="utf-8")
 
 
 def run_batches(time: str, max_batch: int, board: Board, shape: str, slo: Slo, *, as_json: bool) -> None:
@@ -72,16 +72,7 @@ def run_batches(time: str, max_batch: int, board: Board, shape: str, slo: Slo, *
             }
         )
     if as_json:
-        typer.echo(json.dumps({"board": board.id, "shapes": rows}))
+        output.print_json({"board": board.id, "shapes": rows})
         return
     limit = f"{100 * slo.e2e.quantile:.0f} % within {written(slo.e2e.limit_s)}"
     console().print(show.batches_as_text(rows, f"{board.id}, batches of up to {max_batch}, {limit}"))
-
-
-def _leave(text: str, file: Path) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        fix = "name a file that can be written"
-        raise InputError(f"cannot be written ({error.strerror})", where=str(file), fix=fix) from error

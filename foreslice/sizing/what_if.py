@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +15,7 @@ from rich.text import Text
 from capacity.estimate import CapacityModel
 from fleet.errors import InputError
 from fleet.workload import LatencyTarget, Slo, Workload
+from foreslice import output
 from foreslice.compose import Surroundings, surroundings_of
 from foreslice.settings.load import load, workloads_of
 from foreslice.settings.schema import Settings
@@ -75,7 +74,7 @@ def run_what_if(config: Path, change: str, gpu_price: float | None, *, as_json: 
         for slo in slos
     ]
     if as_json:
-        typer.echo(json.dumps(_as_json(asked.workload, demand, bills, gpu_price)))
+        output.print_json(_as_json(asked.workload, demand, bills, gpu_price))
     else:
         console().print(_as_text(asked.workload, demand, bills, gpu_price, settings))
 
