@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-import plotly.offline
-from jinja2 import Environment, StrictUndefined
 from plotly.subplots import make_subplots
 
+from foreslice.report.html import div, rendered
 from foreslice.report.scores import HEAD, Backtested, rows
 from foreslice.settings.durations import written
 from predictor.backtest import OURS
@@ -32,14 +29,11 @@ MARGIN_PX = 110
 
 def page(runs: Sequence[Backtested], figures: dict[str, Any], quantiles: tuple[float, ...]) -> str:
     """Return the page as one HTML text with everything that it needs inside."""
-    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(
-        files("foreslice.report").joinpath("data/backtest.html.j2").read_text(encoding="utf-8")
-    )
     window_s = figures["overall"][0]["window_s"]
     scored = [run for run in runs if run.cards[window_s] is not None]
-    return template.render(
-        plotly_js=plotly.offline.get_plotlyjs(),
-        version=version("foreslice"),
+    return rendered(
+        "foreslice.report",
+        "backtest.html.j2",
         file=figures["file"],
         window=written(window_s),
         drawn=min(DRAWN, len(scored)),
@@ -47,8 +41,8 @@ def page(runs: Sequence[Backtested], figures: dict[str, Any], quantiles: tuple[f
         high=f"{quantiles[_high(quantiles)]:g}",
         head=HEAD,
         rows=rows(figures),
-        ratios=_html(_ratios(scored, window_s, quantiles[_high(quantiles)]), "ratios"),
-        forecasts=_html(_forecasts(scored[:DRAWN], window_s, quantiles), "forecasts"),
+        ratios=div(_ratios(scored, window_s, quantiles[_high(quantiles)]), "ratios"),
+        forecasts=div(_forecasts(scored[:DRAWN], window_s, quantiles), "forecasts"),
     )
 
 
@@ -117,13 +111,3 @@ def _forecasts(runs: Sequence[Backtested], window_s: int, quantiles: tuple[float
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0 + 30 / (ROW_PX * len(runs)), "x": 0},
     )
     return figure
-
-
-def _html(figure: go.Figure, name: str) -> str:
-    text: str = figure.to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        div_id=name,
-        config={"responsive": True, "displayModeBar": False},
-    )
-    return text

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
-from importlib.resources import files
 
 import plotly.graph_objects as go
-import plotly.offline
-from jinja2 import Environment, StrictUndefined
 from plotly.subplots import make_subplots
 
 from fleet.sharing import Shared, taken_by
 from foreslice.report.figures import FREE, PALETTE
+from foreslice.report.html import div, rendered
 from foreslice.sharing.gather import Sharing
 from foreslice.sharing.output import gib, percent
 
@@ -23,20 +20,14 @@ _COLUMNS = ("memory", "compute")
 
 def page(sharing: Sharing) -> str:
     """Return the page as one HTML text, with everything that it needs inside."""
-    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(
-        files("foreslice.sharing").joinpath("data/page.html.j2").read_text(encoding="utf-8")
-    )
-    config = {"responsive": True, "displayModeBar": False}
-    return template.render(
-        plotly_js=plotly.offline.get_plotlyjs(),
-        version=version("foreslice"),
+    return rendered(
+        "foreslice.sharing",
+        "page.html.j2",
         cards=sharing.cards,
         notes=sharing.notes,
         gib=gib,
         percent=percent,
-        figure=figure(sharing.cards).to_html(
-            full_html=False, include_plotlyjs=False, div_id="cards", config=config
-        ),
+        figure=div(figure(sharing.cards), "cards"),
     )
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-from importlib.resources import files
-
 import plotly.graph_objects as go
-import plotly.offline
-from jinja2 import Environment, StrictUndefined
 from plotly.subplots import make_subplots
 
 from capacity.ask import Answer
 from capacity.sustained import Binding
 from foreslice.report.figures import PALETTE
+from foreslice.report.html import div, rendered
 from foreslice.sizing.show import Asked
 
 _COLOURS = dict(zip(Binding, PALETTE, strict=False))
@@ -23,22 +19,13 @@ _BELOW_TITLE_PX = 60
 
 def page(asked: Asked) -> str:
     """Return the page as one HTML text, with everything that it needs inside."""
-    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(
-        files("foreslice.sizing").joinpath("data/capacity.html.j2").read_text(encoding="utf-8")
-    )
-    figure = rates_figure(asked).to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        div_id="rates",
-        config={"responsive": True, "displayModeBar": False},
-    )
-    return template.render(
-        plotly_js=plotly.offline.get_plotlyjs(),
+    return rendered(
+        "foreslice.sizing",
+        "capacity.html.j2",
         title=asked.title,
         rests_on=asked.rests_on,
-        figure=figure,
+        figure=div(rates_figure(asked), "rates"),
         refused=[(answer.shape.name, answer.obstacle) for answer in asked.answers if answer.obstacle],
-        version=version("foreslice"),
     )
 
 
