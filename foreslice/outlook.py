@@ -240,11 +240,11 @@ class Observatory:
 
 def _mixes(day: DemandHistory, work: Floats) -> tuple[Mix, Mix]:
     """Return the request-weighted mix of the last hour, and the mix at the last day's peak of work."""
-    hour = _mean_mix(day, slice(-HOUR_BUCKETS, None)) or _mean_mix(day, slice(None)) or DEFAULT_MIX
+    hour = mean_mix(day, slice(-HOUR_BUCKETS, None)) or mean_mix(day, slice(None)) or DEFAULT_MIX
     if np.isnan(work).all():
         return hour, hour
     peak = int(np.nanargmax(work))
-    return hour, _mean_mix(day, slice(peak, peak + 1)) or hour
+    return hour, mean_mix(day, slice(peak, peak + 1)) or hour
 
 
 def _moved(was: Mix, now: Mix) -> bool:
@@ -252,7 +252,8 @@ def _moved(was: Mix, now: Mix) -> bool:
     return any(abs(new - old) > MIX_MOVES * old for old, new in pairs)
 
 
-def _mean_mix(day: DemandHistory, part: slice) -> Mix | None:
+def mean_mix(day: DemandHistory, part: slice) -> Mix | None:
+    """Return the mix of a part of the buckets, weighted by requests; `None` where none are known."""
     requests = day.requests_per_s[part]
     known = (
         np.isfinite(requests) & np.isfinite(day.prompt_tokens[part]) & np.isfinite(day.output_tokens[part])

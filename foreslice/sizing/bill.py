@@ -14,6 +14,7 @@ from fleet.boards import Board
 from fleet.demand import Mix
 from fleet.shape import Shape
 from fleet.workload import Workload
+from foreslice.outlook import mean_mix
 from predictor.ports import BUCKET_S, DemandHistory, Floats
 
 _HOURS_PER_DAY = 24
@@ -56,10 +57,12 @@ def bill_of(
     the peak. Unlike in the service no target gives way: what a lone request misses on the reference has no
     bill.
     """
-    work = capacity.work(workload, demand.requests_per_s, demand.prompt_tokens, demand.output_tokens)
-    if not (work > 0).any():
+    mean = mean_mix(demand, slice(None))
+    if mean is None:
         return Bill("no demand is known")
-    mean, peak = _mixes(demand, work)
+    work = capacity.work(workload, demand.requests_per_s, demand.prompt_tokens, demand.output_tokens)
+    at_peak = int(np.nanargmax(work))
+    peak = mean_mix(demand, slice(at_peak, at_peak + 1)) or mean
     if why := _out_of_reach(workload, boards, capacity, mean):
         return Bill(why)
     offers = offers_for(workload, boards, capacity, (mean, peak))
@@ -103,20 +106,6 @@ def _out_of_reach(
     if answer.requests_per_s > 0:
         return None
     return answer.obstacle or f"a request alone misses it on {reference}: {answer.binding}"
-
-
-def _mixes(demand: DemandHistory, work: Floats) -> tuple[Mix, Mix]:
-    """Return the mean mix, weighted by requests, and the mix at the peak of work."""
-    is_known = work > 0
-    weights, at_peak = demand.requests_per_s[is_known], int(np.nanargmax(work))
-    prompts, outputs = demand.prompt_tokens, demand.output_tokens
-    return (
-        Mix(
-            float(np.average(prompts[is_known], weights=weights)),
-            float(np.average(outputs[is_known], weights=weights)),
-        ),
-        Mix(float(prompts[at_peak]), float(outputs[at_peak])),
-    )
 
 
 def _held(work: Floats, buckets: int) -> Floats:
