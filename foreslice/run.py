@@ -48,7 +48,7 @@ class _Setup:
         with self.surroundings.alone:
             self.loop.forecast()
             self.loop.plan()
-            self.loop.aim()
+        self.loop.aim()
 
     def require_forecast(self) -> None:
         if self.loop.forecast_trouble:
@@ -57,7 +57,7 @@ class _Setup:
     def plan(self) -> None:
         with self.surroundings.alone:
             self.loop.plan()
-            self.loop.aim()
+        self.loop.aim()
 
     def tick(self, timed: AbstractContextManager[object]) -> Tick:
         with self.surroundings.alone:

@@ -194,9 +194,9 @@ class Loop:
             return seen, None
         question = Question(
             fleet=fleet,
-            workloads=tuple(w for w in self._workloads if w.key in needs),
+            workloads=self._workloads,
             needs={(key, 0): need for key, need in needs.items()},
-            offers={key: outlooks[key].offers for key in needs},
+            offers={key: outlook.offers for key, outlook in outlooks.items()},
             timing=timing,
             at_s=at_s,
         )
@@ -223,7 +223,6 @@ class Loop:
                 is_fall_foreseen=seen.outlooks[workload.key].is_fall_foreseen,
             )
             for workload in self._workloads
-            if workload.key in seen.needs
         }
 
     def _view(self, conditions: list[str]) -> Fleet | None:
