@@ -9,7 +9,6 @@ from pathlib import Path
 
 import yaml
 from rich.console import Group
-from rich.table import Table
 
 from actuator.inventory.understand import dump_of, understand
 from actuator.manifest import Json, seconds_of
@@ -38,18 +37,20 @@ def show_inventory(objects: Sequence[Path], logs: Sequence[Path], at: str, *, as
         fix = "write it as 2026-01-01T13:00:00Z"
         raise InputError(f"{at!r} is no time", where="--at", fix=fix) from wrong
     with as_the_api_has_it(", ".join(map(str, objects))):
-        shown = understand(dump_of(documents, "\n".join(map(_text, logs)), now_s))
+        shown = understand(dump_of(documents, "\n".join(map(text_in, logs)), now_s))
     if as_json:
         output.print_json(shown)
     else:
         show.console().print(_tables(shown))
 
 
-def _text(path: Path) -> str:
+def text_in(path: Path) -> str:
+    """Return the text of a file; `InputError` naming it if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as wrong:
-        raise InputError(f"cannot be read ({wrong})", where=str(path), fix="give a text file") from wrong
+        reason = wrong.strerror if isinstance(wrong, OSError) else "no UTF-8"
+        raise InputError(f"cannot be read ({reason})", where=str(path), fix="give a text file") from wrong
 
 
 def objects_in(path: Path) -> list[object]:
@@ -74,7 +75,7 @@ def as_the_api_has_it(where: str) -> Iterator[None]:
 
 
 def _documents(path: Path) -> Iterator[object]:
-    text = _text(path)
+    text = text_in(path)
     try:
         # JSON is YAML too, but a dump of a large cluster is read a hundred times faster as what it is.
         yield from [json.loads(text)] if path.suffix == ".json" else yaml.load_all(text, _Loader)
@@ -84,7 +85,7 @@ def _documents(path: Path) -> Iterator[object]:
 
 
 def _tables(shown: Json) -> Group:
-    nodes = _table("node", "board", "whole", "unhealthy", "MIG", "layout")
+    nodes = show.table("node", "board", "whole", "unhealthy", "MIG", "layout")
     for node in shown["nodes"]:
         mig = ", ".join(f"{n} x {profile}" for profile, n in node["instances"].items() if n)
         nodes.add_row(
@@ -95,10 +96,10 @@ def _tables(shown: Json) -> Group:
             mig or "-",
             f"{node['layout_config'] or '-'}: {node['layout_state']}",
         )
-    tenants = _table("tenant", "mechanism", "holds", "cards")
+    tenants = show.table("tenant", "mechanism", "holds", "cards")
     for tenant in shown["tenants"]:
         tenants.add_row(tenant["pod"], tenant["mechanism"], tenant["holds"], " ".join(tenant["gpus"]) or "-")
-    shares = _table("shared card", "mechanism", "counts", "used", "of", "tenants")
+    shares = show.table("shared card", "mechanism", "counts", "used", "of", "tenants")
     for use in shown["shares"]:
         shares.add_row(
             use["card"],
@@ -108,11 +109,11 @@ def _tables(shown: Json) -> Group:
             str(use["total"]),
             str(use["tenants"]),
         )
-    queues = _table("queue", "allocated", "guaranteed left", "possible left", "reclaimable")
+    queues = show.table("queue", "allocated", "guaranteed left", "possible left", "reclaimable")
     for name, queue in shown["queues"].items():
         left = (queue[key] for key in ("allocated", "guaranteed_left", "possible_left", "reclaimable"))
         queues.add_row(name, *("no bound" if value is None else f"{value:g}" for value in left))
-    findings = _table("finding", "on", "what", "what to do")
+    findings = show.table("finding", "on", "what", "what to do")
     for found in shown["findings"]:
         style = _STYLES[found["severity"]]
         findings.add_row(found["severity"], found["object"], found["what"], found["fix"], style=style)
@@ -127,10 +128,3 @@ def _tables(shown: Json) -> Group:
     )
     tables = (table for table in (nodes, tenants, shares, queues, findings) if table.row_count)
     return Group(*tables, *lines, f"{len(shown['findings'])} findings")
-
-
-def _table(*headings: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    return table

@@ -137,6 +137,14 @@ def as_text(tick: Tick, workloads: Sequence[Workload]) -> RenderableType:
     return Group(table, *steps, *notes, unit)
 
 
+def table(*headings: str) -> Table:
+    """Return a table without rows whose cells break rather than lose what is too long."""
+    made = Table(box=None, pad_edge=False)
+    for heading in headings:
+        made.add_column(heading, overflow="fold")
+    return made
+
+
 def console(*, to_stderr: bool = False) -> Console:
     """Return where people read, with colour only on a terminal; beside JSON they read on standard error."""
     people = Console(highlight=False, markup=False, stderr=to_stderr)

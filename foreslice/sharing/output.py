@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from fleet.sharing import Shared, Tenant
+from foreslice import show
 from foreslice.sharing.gather import Sharing
 
 _GIB = 2.0**30
@@ -58,10 +58,10 @@ def _tenant(tenant: Tenant) -> dict[str, Any]:
 
 def as_text(sharing: Sharing) -> RenderableType:
     """Return a table of cards and one of tenants, with what has to be known below."""
-    cards = _table("card", "node", "product", "by", "tenants")
+    cards = show.table("card", "node", "product", "by", "tenants")
     for name in ("memory granted", "used", "compute granted", "busy", "stranded"):
         cards.add_column(name, justify="right")
-    tenants = _table("tenant", "card", "by", "alone on")
+    tenants = show.table("tenant", "card", "by", "alone on")
     for name in ("granted", "used", "compute", "busy"):
         tenants.add_column(name, justify="right")
     tenants.add_column("falls with")
@@ -108,13 +108,6 @@ def percent(share: float | None) -> str:
 def gib(amount: float | None) -> str:
     """Return bytes as people read them, `-` where nobody knows."""
     return "-" if amount is None else f"{amount / _GIB:.1f} GiB"
-
-
-def _table(*headings: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    return table
 
 
 def _notes(sharing: Sharing) -> list[Text]:

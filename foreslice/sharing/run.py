@@ -15,7 +15,7 @@ from fleet.signal import Signal
 from foreslice import output, show
 from foreslice.clock import WallClock
 from foreslice.discovery.gather import RECENT_S, speaking
-from foreslice.inventory import as_the_api_has_it, objects_in
+from foreslice.inventory import as_the_api_has_it, objects_in, text_in
 from foreslice.sharing.gather import Sharing, sharing_of
 from foreslice.sharing.output import as_dict, as_text
 from foreslice.sharing.picture import page
@@ -86,7 +86,7 @@ def _asked(source: Live) -> tuple[tuple[Exposed, ...], tuple[str, ...]]:
 
 def _dumped(source: Dumped) -> Sharing:
     dump = dump_of(document for path in source.objects for document in objects_in(path))
-    scrapes = [parsed(_text(path), str(path)) for path in source.metrics]
+    scrapes = [parsed(text_in(path), str(path)) for path in source.metrics]
     notes = [
         f"{path}: {line}"
         for path, scrape in zip(source.metrics, scrapes, strict=True)
@@ -94,11 +94,3 @@ def _dumped(source: Dumped) -> Sharing:
     ]
     with as_the_api_has_it(", ".join(map(str, source.objects))):
         return sharing_of(dump, [one for scrape in scrapes for one in scrape.series], notes)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "no UTF-8"
-        raise InputError(f"cannot be read ({reason})", where=str(path), fix="name a readable file") from error
