@@ -43,6 +43,7 @@ def test_plan_where_every_workload_tries_every_smaller_shape(benchmark, size):
     """Most would open another card, so they stay; each says why."""
     decisions = benchmark(plan, scene(size, up=0.1, reactive=0.1))
     assert all(decision.because for decision in decisions)
+    assert size > 10 * sum(decision.is_change for decision in decisions)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from foreslice.clock import WallClock
-from tests.prometheus.server import free_port
+from tests.ports import free_port
 from tests.prometheus.test_service import steady_hours
 
 FORESLICE = Path(sys.executable).with_name("foreslice")

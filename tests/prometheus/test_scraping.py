@@ -17,7 +17,8 @@ from predictor.sources.promql import selector
 from predictor.sources.query import QueryApi
 from simulator.series import exposition
 from tests.builders.engines import constant, engines
-from tests.prometheus.server import POLL_S, free_port, serving
+from tests.ports import free_port
+from tests.prometheus.server import POLL_S, serving
 
 SCRAPED_WITHIN_S = 30
 PAGE = "test_page"

@@ -1,6 +1,7 @@
 """Objects from public bug reports, each with the only right reading of it."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -144,7 +145,8 @@ def test_d01_a_card_that_is_cut_is_not_whole_although_it_is_offered_whole():
 def test_d04_a_deleted_claim_whose_pod_is_gone_still_holds_its_device():
     right = expected("D04")
     pods = [{"kind": "Pod", "metadata": pod, "spec": {}} for pod in typed("D04", "pods.json")[0]]
-    result = shown("D04", "claims.yaml", "resourceslice.yaml", now_s=1767272400, more=pods)
+    now_s = datetime.fromisoformat((folder("D04") / "now.txt").read_text().strip()).timestamp()
+    result = shown("D04", "claims.yaml", "resourceslice.yaml", now_s=now_s, more=pods)
 
     assert (right["free"], right["stuck_claims"]) == (
         list(result["devices"]["free"]),
