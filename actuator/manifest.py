@@ -16,6 +16,9 @@ Json = dict[str, Any]
 
 GROUP = "foreslice.dev"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "foreslice"}
+FIELD_MANAGER = "foreslice"
+"""Name under which the API server records which fields we own."""
+
 VARIANT_LABEL = f"{GROUP}/variant"
 TARGET_LABEL = f"{GROUP}/target"
 

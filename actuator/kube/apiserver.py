@@ -12,11 +12,8 @@ from urllib3 import HTTPResponse
 from urllib3.exceptions import HTTPError
 
 from actuator.kube.errors import error_of
-from actuator.manifest import Json
+from actuator.manifest import FIELD_MANAGER, Json
 from fleet.errors import UnavailableError
-
-FIELD_MANAGER = "foreslice"
-"""Name under which the API server records which fields we own."""
 
 APPLY = "application/apply-patch+yaml"
 """Content type of server-side apply; JSON is YAML."""

@@ -12,10 +12,8 @@ from typing import Protocol
 
 from actuator.kube.errors import OwnedError
 from actuator.manifest import Json, version_of
+from actuator.objects.writers import AUTOSCALER
 from fleet.errors import RefusedError
-
-HPA = "kube-controller-manager"
-"""Manager under which a HorizontalPodAutoscaler scales: it writes once each time, and will again."""
 
 
 def scaling(namespace: str, name: str, replicas: int, expects: str | None) -> Json:
@@ -46,7 +44,7 @@ def apply_scale(apply: Apply, where: str) -> Json:
     try:
         return apply(force=False)
     except OwnedError as error:
-        keepers = sorted({*error.lasting, *({HPA} & {*error.once})})
+        keepers = sorted({*error.lasting, *({AUTOSCALER} & {*error.once})})
         if keepers:
             raise RefusedError(f"{where}: {_why_not(keepers)}") from error
         return apply(force=True)
@@ -75,5 +73,5 @@ def scaled(deployment: Json, scale: Json) -> Json:
 
 
 def _why_not(keepers: list[str]) -> str:
-    who = " and ".join("a HorizontalPodAutoscaler" if keeper == HPA else keeper for keeper in keepers)
+    who = " and ".join("a HorizontalPodAutoscaler" if keeper == AUTOSCALER else keeper for keeper in keepers)
     return f"spec.replicas is kept by {who}; take it out of what that applies, or set mode to advise"

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from actuator.manifest import Json, labels_of
+from actuator.manifest import FIELD_MANAGER, Json, labels_of
 
-_OURS = "foreslice"
 _ONCE = ("kubectl", "k9s")
 """Field managers that people use by hand: they wrote it once, and will not again by themselves."""
 
-_AUTOSCALER = "kube-controller-manager"
-"""Writes through the scale subresource for HorizontalPodAutoscalers, which are listed by themselves."""
+AUTOSCALER = "kube-controller-manager"
+"""Manager under which a HorizontalPodAutoscaler scales: it writes once each time, and will again."""
 
 _MARKS = (
     ("argocd.argoproj.io/tracking-id", "Argo CD"),
@@ -103,7 +102,8 @@ def _owners(target: Json) -> Iterator[Writer]:
 def _appliers(target: Json) -> Iterator[tuple[str, str]]:
     """Yield field managers of `spec.replicas` that may write it again, and what they did."""
     for entry in target["metadata"].get("managedFields") or ():
+        # Autoscalers are listed by themselves.
         manager = entry.get("manager", "")
-        is_ours_or_once = manager == _OURS or manager.startswith((*_ONCE, _AUTOSCALER))
+        is_ours_or_once = manager == FIELD_MANAGER or manager.startswith((*_ONCE, AUTOSCALER))
         if not is_ours_or_once and "f:replicas" in (entry.get("fieldsV1") or {}).get("f:spec", {}):
             yield manager, "applies" if entry.get("operation") == "Apply" else "has written"
