@@ -13,6 +13,7 @@ from datetime import UTC
 from pathlib import Path
 from threading import Event, Lock
 from types import FrameType
+from typing import Any
 
 import structlog
 from apscheduler.schedulers.background import BackgroundScheduler
@@ -101,11 +102,20 @@ def run_once(path: Path, *, as_json: bool) -> None:
         tick = setup.tick(nullcontext())
     finally:
         setup.surroundings.close()
-    workloads = workloads_of(setup.settings)
     if as_json:
-        output.print_json(show.as_json(tick, workloads))
-    else:
-        show.console().print(show.as_text(tick, workloads))
+        output.print_json(_as_json(tick, setup.settings))
+        return
+    show.console().print(show.as_text(tick, workloads_of(setup.settings)))
+    if _is_simulated(setup.settings):
+        show.console().print("Simulated: cards, nodes, the cluster's API, its delays and the engines.")
+
+
+def _is_simulated(settings: Settings) -> bool:
+    return settings.cluster.kind == "embedded"
+
+
+def _as_json(tick: Tick, settings: Settings) -> dict[str, Any]:
+    return {"is_simulated": _is_simulated(settings), **show.as_json(tick, workloads_of(settings))}
 
 
 def run_forever(path: Path, *, as_json: bool) -> None:
@@ -266,7 +276,7 @@ class Process:
     def _say(self, tick: Tick, settings: Settings) -> None:
         """Print the tick where that is asked for, and log what was not so in the tick before."""
         if self._as_json:
-            self._print(json.dumps(show.as_json(tick, workloads_of(settings))))
+            self._print(json.dumps(_as_json(tick, settings)))
         lines: list[tuple[str, dict[str, str | int]]] = [
             ("held", {"reason": condition}) for condition in tick.conditions
         ]

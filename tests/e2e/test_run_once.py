@@ -43,6 +43,7 @@ FORECAST = group(
 )
 SHOWN = group(
     {
+        "is_simulated": {"type": "boolean"},
         "at_s": NUMBER,
         "conditions": TEXTS,
         "gpus_in_use": {"type": ["integer", "null"]},
@@ -123,10 +124,17 @@ def test_json_of_a_tick_has_the_same_form_everywhere(text, has_cluster, settings
     jsonschema.validate(shown, SHOWN)
     assert [] == shown["conditions"]
     assert has_cluster == (shown["gpus_in_use"] is not None)
+    assert has_cluster == shown["is_simulated"]
     (chat,) = shown["workloads"]
     assert ("serving/chat", "forecast-only") == (chat["workload"], chat["mode"])
     assert has_cluster == ("goal" in chat)
     assert 0 < chat["need"]["reactive"] <= chat["need"]["up"] <= chat["need"]["keep"]
+
+
+@pytest.mark.parametrize(("text", "is_simulated"), [(FILE + NONE, False), (FILE + WORLD, True)])
+def test_text_of_a_tick_says_whether_the_cluster_is_simulated(text, is_simulated, settings, capsys):
+    run_once(settings(text + WORKLOAD), as_json=False)
+    assert is_simulated == ("Simulated: cards, nodes" in capsys.readouterr().out)
 
 
 def test_text_of_a_tick_is_a_row_a_workload(settings, capsys):
