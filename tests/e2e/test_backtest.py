@@ -61,6 +61,12 @@ def test_figures_of_each_series_and_over_all(backtest, demand):
     ratios = [series["windows"][0]["quantiles"][1]["ratio_to_bar"] for series in figures["series"]]
     assert pytest.approx(np.sqrt(np.prod(ratios))) == overall["quantiles"][1]["ratio_to_bar"]
     assert max(ratios) == overall["quantiles"][1]["worst_ratio_to_bar"]
+    covered = [
+        series["windows"][0]["quantiles"][1]["methods"]["foreslice"]["coverage"]
+        for series in figures["series"]
+    ]
+    right = np.mean([0.91 <= one <= 0.98 for one in covered])
+    assert [None, right] == [one["share_of_series_covered_91_to_98"] for one in overall["quantiles"]]
     assert 0 <= figures["cost"]["fit_cpu_s"]
 
 
