@@ -1,0 +1,112 @@
+"""What targets of capacity come to under limits that all policies share: what is held, and what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import maximum_filter1d
+
+from predictor.ports import Bools, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What any policy has to live with.
+
+    Attributes:
+        lag: Steps from when capacity is ordered to when it is ready.
+        quiet: Steps for which a target must have been lower before capacity is given up, at least one.
+        grain: Smallest piece of capacity, 0 = it is had in any size.
+    """
+
+    lag: int
+    quiet: int
+    grain: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What settings of one policy held and lacked, by block of time.
+
+    Attributes:
+        held: Capacity x time, by setting and block; a piece counts from when it is ordered.
+        lacked: Work that came and found no ready capacity, likewise; nothing waits.
+        asked: Work that came, by block.
+    """
+
+    held: Floats
+    lacked: Floats
+    asked: Floats
+
+    @staticmethod
+    def joined(ledgers: Iterable[Ledger]) -> Ledger:
+        """Return the settings of several policies for the same blocks as those of one that may choose."""
+        every = list(ledgers)
+        return Ledger(
+            np.concatenate([one.held for one in every]),
+            np.concatenate([one.lacked for one in every]),
+            every[0].asked,
+        )
+
+
+def ledger(
+    targets: Floats, factors: Floats, demand: Floats, counts: Bools, limits: Limits, block: int
+) -> Ledger:
+    """Return what factors times each target come to, one setting for each pair of them.
+
+    Capacity ordered after step t is ready from step t + 1 + lag on; it is given up after `quiet` steps. So
+    what is ready is the lowest over the lag of the highest over the quiet time of the targets, and rounding
+    up to whole pieces may come last, as it never changes an order.
+
+    Args:
+        targets: Wanted capacity, by target and step, from what is known at the end of the step.
+        factors: That targets are multiplied by, above 0.
+        demand: Work that came, by step; any number where it is not known.
+        counts: Which steps are scored.
+        limits: Of capacity.
+        block: Steps in a block; the last block is what is left.
+    """
+    held = _trailing_highest(targets, limits.quiet)
+    ready = -_trailing_highest(-held, limits.lag + 1)
+    held, ready = _a_step_later(held), _a_step_later(ready)
+    starts = np.arange(0, len(demand), block)
+    shape = (len(targets) * len(factors), len(starts))
+    of_held, of_lacked = np.empty(shape), np.empty(shape)
+    asked = np.where(counts, demand, 0.0)
+    for place, (of_target, factor) in enumerate(np.ndindex(len(targets), len(factors))):
+        pieces = _rounded(factors[factor] * ready[of_target], limits.grain)
+        lacks = np.where(counts, np.maximum(asked - pieces, 0.0), 0.0)
+        bought = np.where(counts, _rounded(factors[factor] * held[of_target], limits.grain), 0.0)
+        of_lacked[place] = np.add.reduceat(lacks, starts)
+        of_held[place] = np.add.reduceat(bought, starts)
+    return Ledger(of_held, of_lacked, np.add.reduceat(asked, starts))
+
+
+def foreknown(demand: Floats, limits: Limits) -> Floats:
+    """Return the targets (1 x steps) of who knows what will come until an order of now is ready."""
+    width = limits.lag + 1
+    padded = np.append(demand[1:], np.full(width, demand[-1]))
+    ahead: Floats = np.lib.stride_tricks.sliding_window_view(padded, width).max(axis=1)
+    return ahead[: len(demand)][None]
+
+
+def _trailing_highest(values: Floats, width: int) -> Floats:
+    """Return the highest of each step and the ones before it; the first steps look back on the first."""
+    highest: Floats = maximum_filter1d(values, width, axis=1, mode="nearest", origin=(width - 1) // 2)
+    return highest
+
+
+def _a_step_later(values: Floats) -> Floats:
+    return np.concatenate([values[:, :1], values[:, :-1]], axis=1)
+
+
+def _rounded(capacity: Floats, grain: float) -> Floats:
+    if not grain:
+        return capacity
+    pieces: Floats = np.maximum(np.ceil(capacity / grain - _ROUND_OFF), 1.0) * grain
+    return pieces
+
+
+_ROUND_OFF = 1e-9
