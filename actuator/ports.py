@@ -7,11 +7,11 @@ carries the version that it was computed from; a version that is no longer curre
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from fleet.change import ChangeSet, StepState
+from fleet.change import ChangeSet, Step, StepState
 from fleet.cluster import Fleet
 from fleet.shape import Shape
 from fleet.workload import WorkloadKey
@@ -49,6 +49,21 @@ class PlanRecord:
     version: str
 
 
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """One object as it stands and as it would be written.
+
+    Attributes:
+        before: The object as JSON, `None` where there is none yet.
+        after: What it would be.
+        objection: What the cluster has against writing it, empty = nothing.
+    """
+
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any]
+    objection: str = ""
+
+
 class Cluster(Protocol):
     """What the actuator may ask of a cluster.
 
@@ -70,6 +85,13 @@ class Cluster(Protocol):
 
     def view(self, workloads: Sequence[WorkloadKey]) -> Fleet:
         """Return one consistent snapshot of the fleet and of these workloads."""
+        ...
+
+    def rehearse(self, change: ChangeSet, steps: Sequence[Step]) -> tuple[Rewrite, ...]:
+        """Return what carrying out these steps of a change would write, the plan first; nothing is written.
+
+        What cannot be written says so in its `objection`; `RefusedError` where it cannot even be made up.
+        """
         ...
 
     def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:

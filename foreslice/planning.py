@@ -19,7 +19,7 @@ from allocator.target import Target, target, way_to
 from fleet.errors import InputError, UnavailableError
 from fleet.shape import Configuration
 from fleet.workload import Mode, Workload
-from foreslice import output, show, snapshot
+from foreslice import output, preview, show, snapshot
 from foreslice.compose import loop_of, surroundings_of
 from foreslice.settings.load import load, workloads_of
 
@@ -36,7 +36,13 @@ def write_snapshot(config: Path, out: Path) -> None:
         InputError: Settings cannot be used, or the file cannot be written.
         UnavailableError: Metrics or cluster did not answer.
     """
-    settings = load(config)
+    question = _seen_now(config)
+    with output.writable(out):
+        out.write_text(snapshot.as_text(question), encoding="utf-8")
+
+
+def _seen_now(config: Path) -> Question:
+    settings = load(config).model_copy(update={"acting": False})
     surroundings = surroundings_of(settings, config.parent)
     try:
         loop = loop_of(settings, surroundings)
@@ -47,19 +53,38 @@ def write_snapshot(config: Path, out: Path) -> None:
     finally:
         surroundings.close()
     if question is None:
-        raise UnavailableError("no cluster is seen to take a snapshot of")
-    with output.writable(out):
-        out.write_text(snapshot.as_text(question), encoding="utf-8")
+        raise UnavailableError("no cluster is seen to plan for")
+    return question
 
 
-def print_plan(snapshot_file: Path, config: Path, demand: Path | None, *, as_json: bool) -> None:
-    """Print what the fleet of a snapshot should be under the policies of settings.
+def print_plan(
+    snapshot_file: Path | None, config: Path, demand: Path | None, *, diff: bool = False, as_json: bool
+) -> None:
+    """Print what the fleet of a snapshot, or of now, should be under the policies of settings.
 
-    `InputError` if a file cannot be used, or they do not fit each other.
+    Args:
+        snapshot_file: Snapshot, `None` = look once at what settings name.
+        config: Settings.
+        demand: Work by workload in place of what was seen, `None` = what was seen.
+        diff: What would be written is printed in place of what should be.
+        as_json: Whether a script reads it.
+
+    Raises:
+        InputError: A file cannot be used, or they do not fit each other.
+        UnavailableError: Metrics or cluster did not answer.
     """
-    question = _with_policies(snapshot.read(snapshot_file), workloads_of(load(config)), config)
+    if diff and snapshot_file is None and demand is None:
+        preview.print_live_diff(config, as_json=as_json)
+        return
+    if snapshot_file is None:
+        question = _seen_now(config)
+    else:
+        question = _with_policies(snapshot.read(snapshot_file), workloads_of(load(config)), config)
     if demand is not None:
         question = _with_demand(question, demand)
+    if diff:
+        preview.print_snapshot_diff(question, config, as_json=as_json)
+        return
     report = report_of(question)
     if as_json:
         output.print_json(report)

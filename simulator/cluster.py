@@ -8,11 +8,12 @@ from dataclasses import replace
 from actuator.manifest import Json, version_of
 from actuator.objects.history import PlanReader
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
+from actuator.objects.rehearsal import Stage, rewrites
 from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.objects.variants import is_variant_of, variant_objects
-from actuator.ports import PlanRecord, Readiness, StepRecord
-from fleet.change import ChangeSet, StepState
+from actuator.ports import PlanRecord, Readiness, Rewrite, StepRecord
+from fleet.change import ChangeSet, Step, StepState
 from fleet.cluster import Fleet
 from fleet.errors import ConflictError, RefusedError
 from fleet.shape import Shape
@@ -58,6 +59,16 @@ class EmbeddedCluster:
             )
             self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans)
         return self._seen[1]
+
+    def rehearse(self, change: ChangeSet, steps: Sequence[Step]) -> tuple[Rewrite, ...]:
+        """Return what carrying out these steps of a change would write."""
+        deployments, templates, plans = (
+            {body["metadata"]["name"]: body for body in self._store.list(kind, change.target.namespace)}
+            for kind in (DEPLOYMENT, CLAIM_TEMPLATE, FRACTION_PLAN)
+        )
+        boards = self.view([change.target]).boards()
+        stage = Stage(self._base(change.target), deployments, templates, frozenset(plans), boards)
+        return tuple(rewrites(change, steps, stage))
 
     def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:
         """Create a copy of the workload's Deployment at zero replicas of this shape; existing = no change."""

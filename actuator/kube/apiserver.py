@@ -47,17 +47,17 @@ class ApiServer:
             except (HTTPError, ValueError) as error:
                 raise UnavailableError(f"{method} {path}: {error}") from error
 
-    def create(self, path: str, body: Json) -> Json:
-        """Write a new object; `ExistsError` where there is one of its name."""
-        return self.request("POST", path, body, {"fieldManager": FIELD_MANAGER})
+    def create(self, path: str, body: Json, *, is_dry: bool = False) -> Json:
+        """Write a new object, or only have it judged; `ExistsError` where there is one of its name."""
+        return self.request("POST", path, body, {"fieldManager": FIELD_MANAGER, **_dry(is_dry)})
 
-    def apply(self, path: str, body: Json, *, force: bool) -> Json:
-        """Apply fields to an object, on the resourceVersion that the body carries, if any.
+    def apply(self, path: str, body: Json, *, force: bool, is_dry: bool = False) -> Json:
+        """Apply fields to an object, on the resourceVersion that the body carries, or only have it judged.
 
         Raises:
             OwnedError: Another manager owns one of the fields with another value, and `force` is off.
         """
-        query = {"fieldManager": FIELD_MANAGER, "force": str(force).lower()}
+        query = {"fieldManager": FIELD_MANAGER, "force": str(force).lower(), **_dry(is_dry)}
         return self.request("PATCH", path, body, query, APPLY)
 
     def stream(self, path: str, query: Mapping[str, Any]) -> HTTPResponse:
@@ -94,6 +94,11 @@ class ApiServer:
             with response:
                 raise error_of(_status(response), f"{method} {path}")
         return response
+
+
+def _dry(is_dry: bool) -> dict[str, str]:  # noqa: FBT001 -- private, and named by its callers
+    """Return what makes a request go through validation and admission, and be kept nowhere."""
+    return {"dryRun": "All"} if is_dry else {}
 
 
 def parsed(text: bytes) -> Json:

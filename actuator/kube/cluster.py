@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 
 from actuator.kube.apiserver import ApiServer
@@ -27,11 +28,12 @@ from actuator.kube.scale import apply_scale, is_as_decided_on, scaled, scaling
 from actuator.manifest import Json, version_of
 from actuator.objects.history import PlanReader
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
+from actuator.objects.rehearsal import Stage, rewrites
 from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.objects.variants import is_variant_of, variant_objects
-from actuator.ports import PlanRecord, Readiness, StepRecord
-from fleet.change import ChangeSet, StepState
+from actuator.ports import PlanRecord, Readiness, Rewrite, StepRecord
+from fleet.change import ChangeSet, Step, StepState
 from fleet.cluster import Fleet
 from fleet.errors import ConflictError, RefusedError, UnavailableError
 from fleet.shape import Shape
@@ -119,6 +121,17 @@ class KubeCluster:
                 self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans)
             return self._seen[1]
 
+    def rehearse(self, change: ChangeSet, steps: Sequence[Step]) -> tuple[Rewrite, ...]:
+        """Return what carrying out these steps of a change would write, judged by a server-side dry run."""
+        namespace, boards = change.target.namespace, self.view([change.target]).boards()
+        deployments, templates, plans = (
+            {body["metadata"]["name"]: body for body in self._mirror.list(Scope(kind, namespace))}
+            for kind in (DEPLOYMENTS, CLAIM_TEMPLATES, PLANS)
+        )
+        stage = Stage(self._base(change.target), deployments, templates, frozenset(plans), boards)
+        found = tuple(rewrites(change, steps, stage))
+        return tuple(replace(rewrite, objection=self._objection(rewrite)) for rewrite in found)
+
     def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:
         """Create a copy of the workload's Deployment at zero replicas of this shape; existing = no change.
 
@@ -139,11 +152,17 @@ class KubeCluster:
         held = self._mirror.get(deployments, name)
         if held is not None and not is_variant_of(held, base):
             raise RefusedError(f"Deployment {workload.namespace}/{name} is no variant of {workload}")
+        missing = [(deployments, variant)] if held is None else []
         if self._mirror.get(templates, template["metadata"]["name"]) is None:
-            with suppress(ExistsError):  # its name says what is in it
-                self._create(templates, template)
-        if held is None:
-            self._create(deployments, variant)
+            missing.insert(0, (templates, template))
+        for scope, body in missing:
+            # Both are judged before either is written: what is refused leaves nothing behind.
+            with suppress(ExistsError):
+                self._server.create(scope.path, body, is_dry=True)
+        for scope, body in missing:
+            # A template's name says what is in it; of two that make a variant, one must be told.
+            with suppress(ExistsError) if scope is templates else nullcontext():
+                self._create(scope, body)
 
     def scale(self, workload: WorkloadKey, variant: str, replicas: int, *, expects: str | None) -> None:
         """Set the replicas of one Deployment; `expects` is the version it must still have (`None` = any)."""
@@ -214,6 +233,27 @@ class KubeCluster:
             return self._server.apply(path, body, force=force)
 
         return apply_scale(apply, f"Deployment {scope.namespace}/{name}")
+
+    def _objection(self, rewrite: Rewrite) -> str:
+        """Return what the API server has against writing something, empty = nothing."""
+        body = dict(rewrite.after)
+        resource = {kind.kind: kind for kind in (DEPLOYMENTS, CLAIM_TEMPLATES, PLANS)}[body["kind"]]
+        namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
+        try:
+            if rewrite.before is None:
+                self._server.create(resource.path(namespace), body, is_dry=True)
+            else:
+                path = resource.path(namespace, name, "scale")
+                scale = scaling(namespace, name, body["spec"]["replicas"], None)
+                apply_scale(
+                    partial(self._server.apply, path, scale, is_dry=True),
+                    f"{body['kind']} {namespace}/{name}",
+                )
+        except NotFoundError:
+            return NO_PLANS
+        except (ConflictError, RefusedError) as error:
+            return str(error)
+        return ""
 
     def _newer(self, scope: Scope, name: str, version: str | None) -> Json | None:
         """Return what became of an object since a version, once that is heard of; `None` if it is not."""

@@ -6,6 +6,7 @@ import pytest
 
 from tests.contract.test_cluster_contract import (  # noqa: F401  collected here too, on the fixture below
     TestPlans,
+    TestRehearsal,
     TestScale,
     TestVariants,
     TestVersion,

@@ -62,7 +62,7 @@ class FakeServer:
 
     def writes(self):
         """Return the requests that change something."""
-        return [(method, path) for method, path in self.asked if method != "GET"]
+        return [(method, path) for method, path in self.asked if method != "GET" and "dryRun" not in path]
 
     def request(self, method, path, body=None, query=None, _content_type=""):
         self._ask(method, path)
@@ -81,18 +81,20 @@ class FakeServer:
             return self._stored(collection, body)
         return self.objects[collection][name]
 
-    def create(self, path, body):
-        self._ask("POST", path)
+    def create(self, path, body, *, is_dry=False):
+        self._ask("POST", f"{path}?dryRun=All" if is_dry else path)
         if body["metadata"]["name"] in self.objects[path]:
             raise ExistsError(f"{body['metadata']['name']} already exists")
-        return self._stored(path, body)
+        return body if is_dry else self._stored(path, body)
 
-    def apply(self, path, body, *, force):
-        self._ask("PATCH", f"{path}?force" if force else path)
+    def apply(self, path, body, *, force, is_dry=False):
+        self._ask("PATCH", "?".join([path, *["force"] * force, *["dryRun=All"] * is_dry]))
         collection, name, part = path.rsplit("/", 2)
         if name not in self.objects[collection]:
             raise NotFoundError(f"{name} not found")
         self._check(collection, name, body)
+        if is_dry:
+            return body
         held = self.objects[collection][name]
         part = "status" if part == "status" else "spec"
         stored = self._stored(collection, {**held, part: {**held.get(part, {}), **body[part]}})

@@ -181,6 +181,34 @@ def test_a_template_that_is_there_is_taken_as_it_is(server, cluster):
     assert 1 == len(templates)
 
 
+def test_what_is_rehearsed_is_what_is_then_written(server, cluster):
+    _, template, copy = cluster.rehearse(change(), change().steps)
+    cluster.create_variant(WEB, "web-half", HALF)
+    cluster.scale(WEB, "web-half", 3, expects=None)
+    for path, said in ((CLAIM_TEMPLATES, template), (DEPLOYMENTS, copy)):
+        held = server.objects[path.path("shop")][said.after["metadata"]["name"]]
+        assert (said.after["spec"], said.after["metadata"]["labels"]) == (
+            held["spec"],
+            held["metadata"]["labels"],
+        )
+
+
+@pytest.mark.parametrize("kind", [CLAIM_TEMPLATES, DEPLOYMENTS], ids=["template", "copy"])
+def test_a_variant_that_the_server_refuses_leaves_nothing_behind(server, cluster, kind):
+    server.trouble[f"{kind.path('shop')}?dryRun"] = RefusedError("exceeded quota")
+    with pytest.raises(RefusedError, match="exceeded quota"):
+        cluster.create_variant(WEB, "web-half", HALF)
+    assert [] == [each for each in server.writes() if each[0] == "POST"]
+
+
+def test_a_rehearsal_says_what_the_server_has_against_each_write(server, cluster):
+    server.trouble[f"{DEPLOYMENTS.path('shop')}?dryRun"] = RefusedError("exceeded quota")
+    server.trouble[f"{PLANS.path('shop')}?dryRun"] = NotFoundError("404 page not found")
+    assert [NO_PLANS, "", "exceeded quota"] == [
+        each.objection for each in cluster.rehearse(change(), change().steps)
+    ]
+
+
 def test_nothing_is_seen_until_everything_was_listed_once(server, lead):
     server.trouble[PODS.path("shop")] = UnavailableError("may not list pods in namespace shop")
     with closing(KubeCluster(server, ["shop"], lead)) as cluster:

@@ -1,0 +1,79 @@
+"""What carrying out a change would write, made up from the objects that stand now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from actuator.manifest import Json
+from actuator.objects.plans import plan_of
+from actuator.objects.variants import variant_objects
+from actuator.ports import Rewrite
+from fleet.boards import Board
+from fleet.change import ChangeSet, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a rehearsal of one workload needs to know.
+
+    Attributes:
+        base: The workload's own object.
+        deployments: What its namespace has, by name.
+        templates: ResourceClaimTemplates of the namespace, by name.
+        plans: Names of the FractionPlans of the namespace.
+        boards: Kinds of cards of the fleet.
+    """
+
+    base: Json
+    deployments: Mapping[str, Json]
+    templates: Mapping[str, Json]
+    plans: frozenset[str]
+    boards: Sequence[Board]
+
+
+def rewrites(change: ChangeSet, steps: Sequence[Step], stage: Stage) -> Iterator[Rewrite]:
+    """Yield every object that the steps would write, each once and as they would leave it, the plan first.
+
+    `RefusedError` where a copy cannot be made of the base.
+    """
+    if not steps:
+        return
+    if change.name not in stage.plans:
+        yield Rewrite(None, plan_of(change))
+    for name, step in {step.variant: step for step in steps}.items():
+        held = stage.deployments.get(name)
+        if held is not None:
+            yield Rewrite(held, _scaled(held, step.replicas))
+            continue
+        template, copy = variant_objects(stage.base, stage.templates, name, step.shape, stage.boards)
+        if template["metadata"]["name"] not in stage.templates:
+            yield Rewrite(None, template)
+        yield Rewrite(None, _scaled(copy, step.replicas))
+
+
+def sketches(
+    change: ChangeSet, steps: Sequence[Step], standing_replicas: Mapping[str, int]
+) -> Iterator[Rewrite]:
+    """Yield the part of every Deployment that the steps would write, where the objects are not at hand.
+
+    Args:
+        change: What is changed.
+        steps: Steps of it.
+        standing_replicas: `spec.replicas` of the workload's Deployments as they stand, by name.
+    """
+    for name, step in {step.variant: step for step in steps}.items():
+        part: Json = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": name, "namespace": change.target.namespace},
+        }
+        before = standing_replicas.get(name)
+        yield Rewrite(
+            None if before is None else _scaled({**part, "spec": {}}, before),
+            _scaled({**part, "spec": {}}, step.replicas),
+        )
+
+
+def _scaled(body: Json, replicas: int) -> Json:
+    return {**body, "spec": {**body["spec"], "replicas": replicas}}
