@@ -6,7 +6,6 @@ import pytest
 
 from tests.contract.test_cluster_contract import (  # noqa: F401  collected here too, on the fixture below
     TestPlans,
-    TestRehearsal,
     TestScale,
     TestVariants,
     TestVersion,
@@ -15,6 +14,7 @@ from tests.contract.test_cluster_contract import (  # noqa: F401  collected here
     cluster,
     halves,
 )
+from tests.contract.test_rehearsal_contract import TestRehearsal  # noqa: F401
 
 
 @pytest.fixture

@@ -297,44 +297,6 @@ class TestScale:
             cluster.scale(WEB, "web-half", 1, expects=None)
 
 
-class TestRehearsal:
-    def test_it_shows_the_plan_and_every_object_that_would_be_new(self, cluster, halves):
-        ordered = change()
-        found = cluster.rehearse(ordered, ordered.steps)
-        assert [
-            ("FractionPlan", ordered.name),
-            ("ResourceClaimTemplate", found[1].after["metadata"]["name"]),
-            ("Deployment", "web-half"),
-        ] == [(each.after["kind"], each.after["metadata"]["name"]) for each in found]
-        assert {(None, "")} == {(each.before, each.objection) for each in found}
-        assert 3 == found[2].after["spec"]["replicas"]
-
-    def test_of_what_is_there_it_shows_before_and_after(self, cluster):
-        more = replace(change(), steps=(Step(Verb.SCALE_UP, "web", WHOLE, 2, None, "a peak ahead"),))
-        web = cluster.rehearse(more, more.steps)[-1]
-        assert ("web", 1, 2, "") == (
-            web.after["metadata"]["name"],
-            web.before["spec"]["replicas"],
-            web.after["spec"]["replicas"],
-            web.objection,
-        )
-
-    def test_a_plan_that_is_kept_is_not_shown_again(self, cluster):
-        more = replace(change(), steps=(Step(Verb.SCALE_UP, "web", WHOLE, 2, None, "a peak ahead"),))
-        cluster.record(more)
-        assert ["Deployment"] == [each.after["kind"] for each in cluster.rehearse(more, more.steps)]
-
-    def test_nothing_is_written(self, cluster, halves):
-        before = cluster.version()
-        cluster.rehearse(change(), change().steps)
-        assert (before, ()) == (cluster.version(), cluster.plans(WEB))
-
-    def test_what_cannot_be_made_up_is_refused(self, cluster):
-        other = Step(Verb.CREATE_VARIANT, "web-other", Shape("a100-80gb", "3g.40gb"), 0, None, "")
-        with pytest.raises(RefusedError, match="no card of the fleet is a a100-80gb"):
-            cluster.rehearse(replace(change(), steps=(other,)), [other])
-
-
 class TestPlans:
     def test_a_plan_is_read_back_as_it_was_recorded(self, cluster):
         recorded = cluster.record(change())
