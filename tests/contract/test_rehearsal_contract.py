@@ -7,7 +7,10 @@ import pytest
 from fleet.change import Step, Verb
 from fleet.errors import RefusedError
 from fleet.shape import Shape
-from tests.contract.test_cluster_contract import WEB, WHOLE, change, cluster, halves, world  # noqa: F401
+from tests.contract import test_cluster_contract as contract
+from tests.contract.test_cluster_contract import WEB, WHOLE, change
+
+world, cluster, halves = contract.world, contract.cluster, contract.halves
 
 
 class TestRehearsal:
