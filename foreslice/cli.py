@@ -20,6 +20,7 @@ from foreslice.commands.bench import bench
 from foreslice.commands.capacity import capacity
 from foreslice.commands.config import config
 from foreslice.commands.discover import discover
+from foreslice.commands.doctor import doctor
 from foreslice.commands.history import history
 from foreslice.commands.inventory import inventory
 from foreslice.commands.metrics import metrics
@@ -51,6 +52,7 @@ app.command()(inventory)
 app.command()(backtest)
 app.command()(train)
 app.command()(discover)
+app.command()(doctor)
 app.command()(sharing)
 app.command()(plan)
 app.command()(snapshot)

@@ -55,7 +55,7 @@ def text_in(path: Path) -> str:
 
 def objects_in(path: Path) -> list[object]:
     """Return the documents of a file; `InputError` naming it if they are no objects of a cluster."""
-    documents = list(_documents(path))
+    documents = list(documents_in(path))
     with as_the_api_has_it(str(path)):
         dump_of(documents)
     return documents
@@ -74,7 +74,8 @@ def as_the_api_has_it(where: str) -> Iterator[None]:
         raise InputError(what, where=where, fix=fix) from wrong
 
 
-def _documents(path: Path) -> Iterator[object]:
+def documents_in(path: Path) -> Iterator[object]:
+    """Return what a YAML or JSON file holds, whatever it is; `InputError` naming it if it is neither."""
     text = text_in(path)
     try:
         # JSON is YAML too, but a dump of a large cluster is read a hundred times faster as what it is.

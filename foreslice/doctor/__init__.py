@@ -1,0 +1,1 @@
+"""What is wrong with manifests and clusters, and how it is put right."""
