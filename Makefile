@@ -48,7 +48,7 @@ types: .venv/.dev ## mypy, strict
 	$(BIN)/mypy
 
 .PHONY: controlplane
-controlplane: ## the Kubernetes binaries that test-cluster runs, from source with Go: minutes once, then nothing
+controlplane: ## the Kubernetes and Helm binaries that test-cluster runs, from source with Go: minutes once, then nothing
 	@$(PYTHON) -m tests.controlplane.build
 
 .PHONY: test-cluster

@@ -1,4 +1,4 @@
-"""How to get at what settings name: a Prometheus, and an API server."""
+"""How to get at what settings name, a Prometheus and an API server, and how others get at us."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.connect import connect
-from foreslice.settings.schema import KubernetesCluster, PrometheusMetrics
+from foreslice.entrance import Entrance
+from foreslice.settings.schema import HttpSettings, KubernetesCluster, PrometheusMetrics
 from predictor.sources.access import Access
 
 
@@ -25,6 +26,12 @@ def access_of(metrics: PrometheusMetrics, folder: Path) -> Access:
 def api_server_of(cluster: KubernetesCluster, folder: Path) -> ApiServer:
     """Return the API server that settings name; relative paths are relative to `folder`."""
     return connect(_beside(folder, cluster.kubeconfig), cluster.context or "")
+
+
+def entrance_of(http: HttpSettings, folder: Path) -> Entrance:
+    """Return who may ask us; relative paths are relative to `folder`."""
+    files = (http.cert_file, http.key_file, http.token_file)
+    return Entrance(*(_beside(folder, file) for file in files))
 
 
 def _beside(folder: Path, path: Path | None) -> Path | None:

@@ -24,6 +24,7 @@ from fleet.errors import InputError, UnavailableError
 from foreslice import output, show
 from foreslice.clock import BUCKET_LAG_S, WallClock
 from foreslice.compose import Surroundings, have_same_surroundings, loop_of, surroundings_of
+from foreslice.doors import entrance_of
 from foreslice.http import StatusServer
 from foreslice.settings.load import load, workloads_of
 from foreslice.settings.schema import Settings
@@ -32,6 +33,11 @@ from foreslice.tick import Loop, Tick
 
 MISSED_TICKS = 3
 """So many ticks without an end, and the process says that it is not alive."""
+
+Address = tuple[str, int]
+"""Where to listen: address and port."""
+
+MOST_PORT = 65535
 
 LAST_TICK_S = 1.0
 """So long a tick that is under way may take to end in order when the process is told to stop."""
@@ -118,13 +124,20 @@ def _as_json(tick: Tick, settings: Settings) -> dict[str, Any]:
     return {"is_simulated": _is_simulated(settings), **show.as_json(tick, workloads_of(settings))}
 
 
-def run_forever(path: Path, *, as_json: bool) -> None:
-    """Turn the loop until SIGTERM or SIGINT; `InputError` if the first settings cannot be used."""
+def run_forever(path: Path, *, as_json: bool, listen: str = "") -> None:
+    """Turn the loop until SIGTERM or SIGINT; `InputError` if the first settings cannot be used.
+
+    Args:
+        path: Settings file.
+        as_json: Print each tick as a line of JSON.
+        listen: Address and port to serve at instead of those of the settings, as `0.0.0.0:8080`.
+    """
+    served = _address(listen) if listen else None
     _log_to_stderr()
     for number in _STOP_SIGNALS:
         signal.signal(number, _stop)
     try:
-        process = Process(path, as_json=as_json)
+        process = Process(path, as_json=as_json, listen=served)
         try:
             process.start()
             Event().wait()
@@ -132,6 +145,13 @@ def run_forever(path: Path, *, as_json: bool) -> None:
             process.close()
     except _StoppedError:
         return
+
+
+def _address(text: str) -> Address:
+    address, _, port = text.rpartition(":")
+    if not (address and port.isdecimal() and int(port) <= MOST_PORT):
+        raise InputError(f"{text} is no address and port", where="--listen", fix="write e.g. 0.0.0.0:8080")
+    return address, int(port)
 
 
 class _StoppedError(BaseException):
@@ -153,8 +173,9 @@ class Process:
     Bad settings never stop a running loop: the last good ones go on, and every tick says so.
     """
 
-    def __init__(self, path: Path, *, as_json: bool) -> None:
+    def __init__(self, path: Path, *, as_json: bool, listen: Address | None = None) -> None:
         self._path = path
+        self._listen = listen
         self._as_json = as_json
         self._log = structlog.get_logger()
         self._wall = WallClock()
@@ -174,8 +195,10 @@ class Process:
     def start(self) -> None:
         """Start the status server and the jobs."""
         http, loop = self._setup.settings.http, self._setup.settings.loop
+        address, port = self._listen or (http.address, http.port)
+        entrance = entrance_of(http, self._path.parent)
         self._server = StatusServer(
-            http.address, http.port, self._telemetry.registry, self._is_alive, self._is_ready
+            address, port, self._telemetry.registry, self._is_alive, self._is_ready, entrance
         )
         self._log.info("started", port=self._server.port, workloads=len(self._setup.settings.workloads))
         self._tick()
@@ -266,7 +289,7 @@ class Process:
             self._scheduler.reschedule_job("settings", trigger=IntervalTrigger(seconds=settings.loop.tick))
             self._scheduler.reschedule_job("plan", trigger=IntervalTrigger(seconds=settings.loop.plan))
         if settings.http != before.settings.http:
-            self._log.warning("http.address and http.port are taken up at the next start")
+            self._log.warning("changes of http are taken up at the next start")
         self._log.info("settings taken up", workloads=len(settings.workloads))
 
     def _keep_because(self, reason: str) -> None:

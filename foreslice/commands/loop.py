@@ -11,6 +11,9 @@ from foreslice.commands.options import ConfigFile, Output, OutputForm
 def run(
     config_file: ConfigFile,
     once: Annotated[bool, typer.Option("--once", help="One tick, then print what it saw and leave.")] = False,
+    listen: Annotated[
+        str, typer.Option(help="Address and port to serve at, instead of those of the settings.")
+    ] = "",
     output: OutputForm = Output.TEXT,
 ) -> None:
     """Turn the loop: observe, forecast, decide and, where settings allow it, act."""
@@ -19,7 +22,7 @@ def run(
     if once:
         run_once(config_file, as_json=output is Output.JSON)
     else:
-        run_forever(config_file, as_json=output is Output.JSON)
+        run_forever(config_file, as_json=output is Output.JSON, listen=listen)
 
 
 def demo(

@@ -91,9 +91,9 @@ class _Signed(AuthBase):
         access = self._access
         try:
             if access.token_file is not None:
-                request.headers["Authorization"] = f"Bearer {_secret(access.token_file)}"
+                request.headers["Authorization"] = f"Bearer {secret_in(access.token_file)}"
             if access.password_file is not None:
-                HTTPBasicAuth(access.username.encode(), _secret(access.password_file).encode())(request)
+                HTTPBasicAuth(access.username.encode(), secret_in(access.password_file).encode())(request)
         except InputError as error:
             raise UnavailableError(str(error)) from error
         return request
@@ -102,7 +102,7 @@ class _Signed(AuthBase):
 def _check_files(access: Access) -> None:
     for path in (access.token_file, access.password_file):
         if path is not None:
-            _secret(path)
+            secret_in(path)
     if access.ca_file is not None:
         try:
             ssl.create_default_context(cafile=access.ca_file)
@@ -114,7 +114,7 @@ def _check_files(access: Access) -> None:
             ) from error
 
 
-def _secret(path: Path) -> str:
+def secret_in(path: Path) -> str:
     """Read a secret; an `InputError` never shows any of it."""
     try:
         text = path.read_text(encoding="utf-8").strip()

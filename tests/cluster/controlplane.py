@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.cluster.part import NotStartedError, Part
-from tests.controlplane.build import folder, missing
+from tests.controlplane.build import CONTROL_PLANE
 from tests.ports import free_port
 
 STAGES = Path(__file__).with_name("kwok.yaml")
@@ -78,7 +78,7 @@ class ControlPlane:
 
     def start(self, name, *arguments, health):
         """Start a part, without waiting for it."""
-        self.parts[name] = Part(folder() / name, arguments, health, self.logs / f"{name}.log")
+        self.parts[name] = Part(CONTROL_PLANE.folder() / name, arguments, health, self.logs / f"{name}.log")
         self.parts[name].start()
 
     def kill(self):
@@ -90,8 +90,8 @@ class ControlPlane:
 @contextmanager
 def control_plane(minor, directory):
     """Start everything in an empty directory, wait until it is ready, and end it at the end of the block."""
-    if absent := missing(folder()):
-        raise NotStartedError(f"{folder()} lacks {', '.join(absent)}; run make controlplane")
+    if absent := CONTROL_PLANE.missing():
+        raise NotStartedError(f"{CONTROL_PLANE.folder()} lacks {', '.join(absent)}; run make controlplane")
     plane = ControlPlane(minor, directory)
     with ExitStack() as stack:
         stack.callback(plane.kill)

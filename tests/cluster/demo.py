@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.cluster.conftest import NEWEST, make_classes
 from tests.cluster.controlplane import control_plane
 from tests.cluster.scene import scene
-from tests.controlplane.build import folder
+from tests.controlplane.build import CONTROL_PLANE
 from tests.prometheus.server import absent
 
 NAME = "shop"
@@ -59,7 +59,7 @@ def _show(directory):
 
 
 def _tell_how_to_look(plane, url, log):
-    kubectl = f"KUBECONFIG={plane.kubeconfig} {folder() / 'kubectl'}"
+    kubectl = f"KUBECONFIG={plane.kubeconfig} {CONTROL_PLANE.folder() / 'kubectl'}"
     _say(
         f"""
 Look at it from another terminal:

@@ -19,7 +19,6 @@ ADDRESS = {
     "ClusterRoleBinding": f"{RBAC}/clusterrolebindings",
     "Role": f"{RBAC}/namespaces/foreslice/roles",
     "RoleBinding": f"{RBAC}/namespaces/foreslice/rolebindings",
-    "CronJob": "/apis/batch/v1/namespaces/foreslice/cronjobs",
 }
 VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 

@@ -17,7 +17,7 @@ from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import MERGE, until
 from tests.cluster.shop import SHOP
 from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, change, standing
-from tests.controlplane.build import folder
+from tests.controlplane.build import CONTROL_PLANE
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 GOAL = Configuration({HALF: 2})
@@ -65,7 +65,14 @@ def test_halves_serve_before_the_whole_card_goes_and_one_plan_tells_of_it(shop, 
 
 def test_a_plan_reads_as_a_table(shop, cluster, plane):
     plan = cluster.claim_step(cluster.record(change()), 0, START_S)
-    kubectl = [folder() / "kubectl", f"--kubeconfig={plane.kubeconfig}", "-n", SHOP, "get", "fractionplans"]
+    kubectl = [
+        CONTROL_PLANE.folder() / "kubectl",
+        f"--kubeconfig={plane.kubeconfig}",
+        "-n",
+        SHOP,
+        "get",
+        "fractionplans",
+    ]
     said = subprocess.run(kubectl, check=True, capture_output=True, text=True, timeout=60).stdout
     heads, row = said.splitlines()
     assert ["NAME", "TARGET", "STEPS", "STATE", "DECIDED"] == heads.split()

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import yaml
 
 from actuator.execute import Executor
 from actuator.gate import Terms
@@ -16,8 +15,7 @@ from foreslice.clock import WallClock
 from foreslice.leave import run_pause, run_restore, run_watchdog
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import until
-from tests.cluster.permissions import ADDRESS, install
-from tests.cluster.shop import DEPLOY, SHOP
+from tests.cluster.shop import SHOP
 from tests.cluster.test_kube_execution import GOAL, TERMS, wanted_now
 from tests.contract.test_cluster_contract import START_S, WEB, WHOLE, change, standing
 
@@ -70,15 +68,6 @@ def moved(cluster):
 
 def answer(capsys):
     return json.loads(capsys.readouterr().out)
-
-
-def test_the_manifest_of_the_watchdog_is_accepted(shop):
-    install(shop.server, "observe")
-    kinds = []
-    for body in yaml.safe_load_all((DEPLOY / "watchdog.yaml").read_text()):
-        made = shop.server.request("POST", ADDRESS[body["kind"]], body, {"dryRun": "All"})
-        kinds.append(made["kind"])
-    assert ["ServiceAccount", "ClusterRoleBinding", "ClusterRole", "Role", "RoleBinding", "CronJob"] == kinds
 
 
 def test_a_workload_that_is_paused_is_left_alone_until_it_is_resumed(cluster, settings, capsys):

@@ -9,7 +9,7 @@ from fleet.boards import H100_80GB
 from simulator.api import DEPLOYMENT, LEASE, NODE, POD, SLICE
 from simulator.rest import address
 from tests.cluster.lab import LABEL, until
-from tests.controlplane.build import folder
+from tests.controlplane.build import CONTROL_PLANE
 from tests.fakes.manifests import request
 
 
@@ -103,7 +103,14 @@ def test_pods_of_a_deployment_become_ready_after_their_engines_have_loaded(lab, 
 def test_kubectl_shows_how_many_containers_of_a_pod_are_ready(plane, lab, start):
     start(Notes())
     lab.deployment("web", lab.template("whole", request("gpu.nvidia.com", None)), 1)
-    kubectl = [folder() / "kubectl", f"--kubeconfig={plane.kubeconfig}", "-n", lab.name, "get", "pods"]
+    kubectl = [
+        CONTROL_PLANE.folder() / "kubectl",
+        f"--kubeconfig={plane.kubeconfig}",
+        "-n",
+        lab.name,
+        "get",
+        "pods",
+    ]
 
     def shown():
         return subprocess.run([*kubectl, "--no-headers"], check=True, capture_output=True, text=True).stdout

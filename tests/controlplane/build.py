@@ -1,6 +1,6 @@
-"""Where the binaries of the real control plane are; built once for every state of the modules beside it.
+"""Where the binaries of the real control plane and of Helm are; built once for each state of their modules.
 
-`python -m tests.controlplane.build` builds what is missing and prints the folder. It needs nothing but Go.
+`python -m tests.controlplane.build` builds what is missing and prints the folders. It needs nothing but Go.
 """
 
 import hashlib
@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
-ASSETS = "KUBEBUILDER_ASSETS"
 PROGRESS_EVERY_S = 15
 
 
@@ -47,48 +46,80 @@ class Module:
         return ["-trimpath", "-buildvcs=false", "-ldflags", " ".join(linked)]
 
 
-MODULES = (
-    Module("etcd", {"etcd": "go.etcd.io/etcd/server/v3"}),
-    Module(
-        "kubernetes",
-        {
-            name: f"k8s.io/kubernetes/cmd/{name}"
-            for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
-        },
-        versioned="k8s.io/kubernetes",
-        variables=("k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"),
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """Binaries that are kept in one folder, and built anew when one of their modules has changed.
+
+    Attributes:
+        name: Folder in the cache.
+        modules: What they are built from.
+        given: Variable of the environment that names a folder that has them already.
+    """
+
+    name: str
+    modules: tuple[Module, ...]
+    given: str
+
+    @property
+    def binaries(self):
+        """Names of the binaries."""
+        return tuple(binary for module in self.modules for binary in module.mains)
+
+    def folder(self, environ=os.environ):
+        """Return where the binaries are, or will be: the folder that was given, else the cache."""
+        if named := environ.get(self.given):
+            return Path(named)
+        cache = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return cache / "foreslice" / self.name / self._key()
+
+    def missing(self, environ=os.environ):
+        """Return which binaries are not there."""
+        return [name for name in self.binaries if not os.access(self.folder(environ) / name, os.X_OK)]
+
+    def _key(self):
+        digest = hashlib.sha256()
+        for module in self.modules:
+            digest.update(repr(module).encode())
+            for file in ("go.mod", "go.sum"):
+                digest.update((module.home / file).read_bytes())
+        return digest.hexdigest()[:16]
+
+
+CONTROL_PLANE = Kit(
+    "controlplane",
+    (
+        Module("etcd", {"etcd": "go.etcd.io/etcd/server/v3"}),
+        Module(
+            "kubernetes",
+            {
+                name: f"k8s.io/kubernetes/cmd/{name}"
+                for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
+            },
+            versioned="k8s.io/kubernetes",
+            variables=("k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"),
+        ),
+        Module("kwok", {"kwok": "sigs.k8s.io/kwok/cmd/kwok"}),
     ),
-    Module("kwok", {"kwok": "sigs.k8s.io/kwok/cmd/kwok"}),
+    given="KUBEBUILDER_ASSETS",
 )
-BINARIES = tuple(binary for module in MODULES for binary in module.mains)
+HELM = Kit("helm", (Module("helm", {"helm": "helm.sh/helm/v4/cmd/helm"}),), given="HELM_ASSETS")
+KITS = {kit.name: kit for kit in (CONTROL_PLANE, HELM)}
 
 
-def folder(environ=os.environ):
-    """Return where the binaries are, or will be: the folder that KUBEBUILDER_ASSETS names, else the cache."""
-    if named := environ.get(ASSETS):
-        return Path(named)
-    cache = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "foreslice" / "controlplane" / _key()
-
-
-def missing(binaries):
-    """Return which binaries a folder does not have."""
-    return [name for name in BINARIES if not os.access(binaries / name, os.X_OK)]
-
-
-def build(target):
-    """Build everything into `target`, which appears only when it is complete."""
+def build(kit):
+    """Build all of a kit; its folder appears only when it is complete."""
+    target = kit.folder()
     go = shutil.which("go")
     if go is None:
         raise SystemExit(
-            f"controlplane: go is not on the PATH; install Go 1.26 or newer, or name in {ASSETS} a "
-            f"folder with {', '.join(BINARIES)}"
+            f"{kit.name}: go is not on the PATH; install Go 1.26 or newer, or name in {kit.given} a "
+            f"folder with {', '.join(kit.binaries)}"
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(
         dir=target.parent, prefix="building-", ignore_cleanup_errors=True
     ) as made:
-        for module in MODULES:
+        for module in kit.modules:
             _compile(go, module, Path(made))
         if not target.exists():
             Path(made).rename(target)
@@ -110,31 +141,26 @@ def _compile(go, module, into):
                 said_s = passed_s
                 sys.stderr.write(f"{module.name}: {compiled} packages after {passed_s:.0f} s\n")
     if building.returncode:
-        raise SystemExit(f"controlplane: go build failed in {module.home}")
+        raise SystemExit(f"go build failed in {module.home}")
     sys.stderr.write(f"{module.name}: built in {time.monotonic() - start_s:.0f} s\n")
 
 
-def _key():
-    digest = hashlib.sha256()
-    for module in MODULES:
-        digest.update(repr(module).encode())
-        for file in ("go.mod", "go.sum"):
-            digest.update((module.home / file).read_bytes())
-    return digest.hexdigest()[:16]
+def main(*names):
+    """Build what is not there, of all kits or of those named, and print their folders.
 
-
-def main():
-    """Build unless that is done, and print the folder; a given folder must be complete."""
-    binaries = folder()
-    absent = missing(binaries)
-    if absent and ASSETS in os.environ:
-        raise SystemExit(
-            f"controlplane: {ASSETS} is {binaries}, which lacks {', '.join(absent)}; unset it to build"
-        )
-    if absent:
-        build(binaries)
-    sys.stdout.write(f"{binaries}\n")
+    A folder that is given must be complete.
+    """
+    for kit in [KITS[name] for name in names or KITS]:
+        absent = kit.missing()
+        if absent and kit.given in os.environ:
+            raise SystemExit(
+                f"{kit.name}: {kit.given} is {kit.folder()}, which lacks {', '.join(absent)}; "
+                "unset it to build"
+            )
+        if absent:
+            build(kit)
+        sys.stdout.write(f"{kit.folder()}\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

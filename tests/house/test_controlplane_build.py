@@ -5,30 +5,30 @@ import sys
 
 import pytest
 
-from tests.controlplane.build import BINARIES, HERE, MODULES, folder, missing
+from tests.controlplane.build import CONTROL_PLANE, HERE, KITS
 
 
 def run(root, **environ):
-    command = [sys.executable, "-m", "tests.controlplane.build"]
+    command = [sys.executable, "-m", "tests.controlplane.build", CONTROL_PLANE.name]
     return subprocess.run(command, cwd=root, env=environ, check=False, capture_output=True, text=True)
 
 
 @pytest.fixture
 def assets(tmp_path):
     """A folder with everything that a control plane needs."""
-    for name in BINARIES:
+    for name in CONTROL_PLANE.binaries:
         (tmp_path / name).touch(mode=0o755)
     return tmp_path
 
 
 def test_the_cache_is_outside_the_tree_and_keyed_by_what_is_built(root):
-    cached = folder({"XDG_CACHE_HOME": "/cache"})
+    cached = CONTROL_PLANE.folder({"XDG_CACHE_HOME": "/cache"})
     assert ("/cache/foreslice/controlplane", 16) == (str(cached.parent), len(cached.name))
-    assert not folder({}).is_relative_to(root)
+    assert not CONTROL_PLANE.folder({}).is_relative_to(root)
 
 
 def test_a_folder_that_is_given_overrides_the_cache(assets):
-    assert assets == folder({"KUBEBUILDER_ASSETS": str(assets), "XDG_CACHE_HOME": "/cache"})
+    assert assets == CONTROL_PLANE.folder({"KUBEBUILDER_ASSETS": str(assets), "XDG_CACHE_HOME": "/cache"})
 
 
 def test_what_is_there_is_not_built_again(root, assets):
@@ -39,7 +39,7 @@ def test_what_is_there_is_not_built_again(root, assets):
 
 def test_a_folder_that_is_given_must_have_everything(root, assets):
     (assets / "kube-scheduler").unlink()
-    assert ["kube-scheduler"] == missing(assets)
+    assert ["kube-scheduler"] == CONTROL_PLANE.missing({"KUBEBUILDER_ASSETS": str(assets)})
     done = run(root, KUBEBUILDER_ASSETS=str(assets))
     said = f"controlplane: KUBEBUILDER_ASSETS is {assets}, which lacks kube-scheduler; unset it to build\n"
     assert (1, said) == (done.returncode, done.stderr)
@@ -50,6 +50,9 @@ def test_without_go_one_line_says_what_to_do(root, tmp_path):
     (said,) = done.stderr.splitlines()
     assert said.startswith("controlplane: go is not on the PATH; install Go 1.26 or newer, or name in")
     assert 1 == done.returncode
+
+
+MODULES = [module for kit in KITS.values() for module in kit.modules]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)

@@ -119,7 +119,7 @@ def test_what_is_no_command_is_found(command):
 def test_every_command_is_one(pages):
     commands = set().union(*map(commands_in, pages.values()))
 
-    assert "foreslice run --config FILE [--once] [--output text|json]" in commands
+    assert "foreslice run --config FILE [--once] [--listen ADDRESS:PORT] [--output text|json]" in commands
     assert [] == [command for command in sorted(commands) if not is_command(command)]
 
 

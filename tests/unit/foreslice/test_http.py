@@ -2,12 +2,13 @@
 
 import socket
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
 from fleet.errors import InputError
+from foreslice.entrance import Entrance
 from foreslice.http import StatusServer
 
 
@@ -16,9 +17,14 @@ def serve():
     """Start a server on a free port; every one is closed at the end."""
     servers = []
 
-    def serve(is_alive=True, is_ready=True, registry=None):
+    def serve(is_alive=True, is_ready=True, registry=None, **entrance):
         server = StatusServer(
-            "127.0.0.1", 0, registry or CollectorRegistry(), lambda: is_alive, lambda: is_ready
+            "127.0.0.1",
+            0,
+            registry or CollectorRegistry(),
+            lambda: is_alive,
+            lambda: is_ready,
+            Entrance(**entrance),
         )
         servers.append(server)
         return server
@@ -28,9 +34,10 @@ def serve():
         server.close()
 
 
-def get(server, path):
+def get(server, path, **headers):
     try:
-        with urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=1) as answer:
+        asked = Request(f"http://127.0.0.1:{server.port}{path}", headers=headers)
+        with urlopen(asked, timeout=1) as answer:
             return answer.status, answer.read().decode()
     except HTTPError as error:
         with error:
@@ -90,3 +97,35 @@ def test_a_closed_server_frees_its_port_and_ends_its_thread(serve):
     server.close()
 
     StatusServer("127.0.0.1", port, CollectorRegistry(), lambda: True, lambda: True).close()
+
+
+@pytest.fixture
+def token_file(tmp_path):
+    path = tmp_path / "token"
+    path.write_text("open-sesame\n")
+    return path
+
+
+def test_metrics_take_the_token_and_probes_take_none(serve, token_file):
+    server = serve(token_file=token_file)
+
+    assert 200 == get(server, "/metrics", Authorization="Bearer open-sesame")[0]
+    assert (401, "needs the bearer token of http.token_file\n") == get(server, "/metrics")
+    assert 401 == get(server, "/metrics", Authorization="Bearer open-sesam")[0]
+    assert 401 == get(server, "/metrics", Authorization="Bearer \xff")[0]
+    assert 200 == get(server, "/healthz")[0]
+
+
+def test_a_token_that_is_replaced_counts_at_once_and_one_that_has_gone_lets_nobody_in(serve, token_file):
+    server = serve(token_file=token_file)
+    token_file.write_text("other")
+    assert 401 == get(server, "/metrics", Authorization="Bearer open-sesame")[0]
+    assert 200 == get(server, "/metrics", Authorization="Bearer other")[0]
+    token_file.unlink()
+    assert 401 == get(server, "/metrics", Authorization="Bearer other")[0]
+
+
+@pytest.mark.parametrize("kind", ["token_file", "cert_file"])
+def test_files_that_cannot_be_used_are_one_line_at_the_start(serve, tmp_path, kind):
+    with pytest.raises(InputError, match=rf"^{tmp_path}/none: cannot be"):
+        serve(**{kind: tmp_path / "none"})
