@@ -7,6 +7,8 @@ from contextlib import ExitStack, closing
 
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.cluster import KubeCluster
+from actuator.kube.events import EventRecorder
+from actuator.notice import Notice
 from foreslice.clock import WallClock
 from foreslice.lease import Candidate, Election, identity
 
@@ -23,15 +25,26 @@ class Attached:
     def __init__(self, server: ApiServer, namespaces: Iterable[str], lease_namespace: str | None) -> None:
         with ExitStack() as opened:
             opened.enter_context(closing(server))
+            self._recorder: EventRecorder | None = None
             if lease_namespace is None:
                 self.cluster = opened.enter_context(closing(KubeCluster(server, namespaces, _observes)))
             else:
-                candidate = Candidate(server, lease_namespace, identity(), WallClock().now_s)
+                name = identity()
+                candidate = Candidate(server, lease_namespace, name, WallClock().now_s)
                 cluster = KubeCluster(server, namespaces, candidate.fence)
                 self.cluster = opened.enter_context(closing(cluster))
+                self._recorder = EventRecorder(
+                    server, cluster.reference, lease_namespace, name, cluster.is_leader
+                )
+                opened.enter_context(closing(self._recorder))
                 candidate.turn()
                 opened.enter_context(closing(Election(candidate)))
             self._stack = opened.pop_all()
+
+    def tell(self, notice: Notice) -> None:
+        """Have a notice written as an Event, where anything is written at all."""
+        if self._recorder is not None:
+            self._recorder.tell(notice)
 
     def close(self) -> None:
         """Give up the lead, end the watches, and hang up."""

@@ -10,6 +10,7 @@ from threading import Lock
 
 import structlog
 
+from actuator.notice import Notice
 from actuator.ports import Cluster
 from allocator.need import Timing
 from capacity.catalogue import MODELS, ModelSpec
@@ -66,6 +67,7 @@ class Surroundings:
         alone: Held by a job while it uses the adapters: a simulated world serves one at a time.
         close: Ends what goes on beside the jobs: watches, and our part in who leads.
         models: Models by what workloads call them.
+        tell: Says something where the owner of a workload looks.
     """
 
     clock: Clock
@@ -76,6 +78,7 @@ class Surroundings:
     alone: AbstractContextManager[object]
     close: Callable[[], None] = lambda: None
     models: Mapping[str, ModelSpec] = field(default_factory=lambda: MODELS)
+    tell: Callable[[Notice], None] = lambda _: None
 
 
 class _FileClock:
@@ -163,6 +166,7 @@ def _in_kubernetes(
         outside.trouble,
         nullcontext(),
         attached.close,
+        tell=attached.tell,
     )
 
 

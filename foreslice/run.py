@@ -21,11 +21,13 @@ from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
 from fleet.errors import InputError, UnavailableError
+from fleet.workload import WorkloadKey
 from foreslice import output, show
 from foreslice.clock import BUCKET_LAG_S, WallClock
 from foreslice.compose import Surroundings, have_same_surroundings, loop_of, surroundings_of
 from foreslice.doors import entrance_of
 from foreslice.http import StatusServer
+from foreslice.notices import Notices
 from foreslice.settings.load import load, workloads_of
 from foreslice.settings.schema import Settings
 from foreslice.telemetry import Telemetry
@@ -50,6 +52,10 @@ class _Setup:
     settings: Settings
     surroundings: Surroundings
     loop: Loop
+
+    @property
+    def keys(self) -> list[WorkloadKey]:
+        return [workload.key for workload in workloads_of(self.settings)]
 
     def forecast(self) -> None:
         with self.surroundings.alone:
@@ -185,6 +191,7 @@ class Process:
         self._setup = _setup(path)
         self._in_use = Lock()
         self._settings_trouble = ""
+        self._notices = Notices()
         self._told: list[tuple[str, dict[str, str | int]]] = []
         self._last_tick_s: float | None = None
         self._scheduler = BackgroundScheduler(
@@ -255,6 +262,8 @@ class Process:
         self._telemetry.settings_usable.set(not self._settings_trouble)
         self._telemetry.observe(tick)
         self._say(tick, setup.settings)
+        for notice in self._notices.of(tick, setup.keys):
+            setup.surroundings.tell(notice)
         self._last_tick_s = self._wall.now_s()
 
     def _reload(self) -> None:

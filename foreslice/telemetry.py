@@ -10,6 +10,7 @@ from prometheus_client.registry import Collector
 
 from fleet.cluster import Fleet
 from fleet.occupancy import blast_radius, cards_in
+from fleet.shape import Configuration
 from fleet.workload import WorkloadKey
 from foreslice.tick import Tick
 
@@ -39,8 +40,8 @@ class Telemetry(Collector):
         )
         self.failures = Counter(
             "foreslice_job_failures",
-            "Jobs that ended in an error nobody expected, by job: bugs.",
-            ("job",),
+            "Jobs that ended in an error nobody expected: bugs.",
+            ("task",),  # Prometheus has a use of its own for `job`
             registry=self.registry,
         )
         self.settings_usable = Gauge(
@@ -118,6 +119,11 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
         "Work that no allowed configuration carries, in full reference replicas.",
         ((decision.workload, (), decision.short) for decision in tick.decisions),
     )
+    yield from _standings(tick)
+    if tick.leads is not None:
+        yield GaugeMetricFamily(
+            "foreslice_leads", "1 while this process may write, 0 while another one does.", tick.leads
+        )
     yield GaugeMetricFamily(
         "foreslice_conditions", "Reasons for which something is not done now.", len(tick.conditions)
     )
@@ -143,6 +149,37 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
             "Part by which the target may take more cards than the best packing, 0 = proven best.",
             tick.target.gap,
         )
+
+
+def _standings(tick: Tick) -> Iterator[GaugeMetricFamily]:
+    """Yield how workloads stand, where a cluster is looked at."""
+    standings = tick.fleet.standings if tick.fleet is not None else ()
+    goals = {decision.workload: decision.goal for decision in tick.decisions}
+    yield _by_workload(
+        "foreslice_carried_replicas",
+        "Work that what is ready carries at least, in full reference replicas.",
+        (
+            (standing.key, (), tick.outlooks[standing.key].offers.carried(standing.ready))
+            for standing in standings
+            if standing.key in tick.outlooks
+        ),
+    )
+    yield _by_workload(
+        "foreslice_standing_replicas",
+        "Replicas by shape; state is ready, wanted (what is asked for) or goal (what should be).",
+        (
+            (standing.key, (str(shape), state), number)
+            for standing in standings
+            for state, configuration in (
+                ("ready", standing.ready),
+                ("wanted", standing.wanted),
+                ("goal", goals.get(standing.key, Configuration())),
+            )
+            for shape, number in configuration.counts.items()
+        ),
+        "shape",
+        "state",
+    )
 
 
 def _cards(fleet: Fleet) -> Iterator[GaugeMetricFamily]:

@@ -54,6 +54,7 @@ class Tick:
         conditions: Why something is not done, one line each; empty when all is well.
         readings: What the newest readings of demand said, by workload; none where they were not read.
         target: Where the whole fleet should be as of the last plan, `None` where that is not worked out.
+        leads: Whether this process is the one that may write, `None` where none may.
     """
 
     at_s: float
@@ -66,6 +67,7 @@ class Tick:
     conditions: tuple[str, ...] = ()
     readings: Mapping[WorkloadKey, NowReading] = field(default_factory=dict)
     target: Target | None = None
+    leads: bool | None = None
 
     @property
     def cards_if_packed(self) -> int:
@@ -148,10 +150,11 @@ class Loop:
         if question is None or self._executor is None or self._cluster is None:
             return seen
         read_at_s = self._metrics_read_at_s
+        is_leader = self._cluster.is_leader()
         stops = halt(
             view_age_s=self._cluster.age_s(),
             metrics_age_s=None if read_at_s is None else seen.at_s - read_at_s,
-            is_leader=self._cluster.is_leader(),
+            is_leader=is_leader,
         )
         stops = replace(stops, moves=(*stops.moves, *self._rules.frozen(seen.at_s)))
         due = tuple(self._made_safe(additions(question), question.fleet, seen.at_s))
@@ -159,7 +162,14 @@ class Loop:
         changes = diff(question.fleet, decisions, seen.at_s)
         results = self._executor.run(changes, self._terms(seen), seen.at_s, stops)
         conditions = (*seen.conditions, *stops.everything, *stops.moves)
-        return replace(seen, decisions=decisions, results=results, conditions=conditions, target=self._target)
+        return replace(
+            seen,
+            decisions=decisions,
+            results=results,
+            conditions=conditions,
+            target=self._target,
+            leads=is_leader if self._rules.acting else None,
+        )
 
     def _observe(self) -> tuple[Tick, Question | None]:
         """Return what is seen now, and the question to decide on, `None` without a cluster to look at."""

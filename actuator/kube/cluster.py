@@ -132,6 +132,13 @@ class KubeCluster:
         found = tuple(rewrites(change, steps, stage))
         return tuple(replace(rewrite, objection=self._objection(rewrite)) for rewrite in found)
 
+    def reference(self, workload: WorkloadKey) -> Json:
+        """Return how objects that are about a workload refer to it; one not seen has no uid."""
+        body = self._mirror.get(Scope(DEPLOYMENTS, workload.namespace), workload.name)
+        uid = {"uid": body["metadata"]["uid"]} if body is not None else {}
+        kind = {"apiVersion": DEPLOYMENTS.api_version, "kind": DEPLOYMENTS.kind}
+        return {**kind, "namespace": workload.namespace, "name": workload.name, **uid}
+
     def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:
         """Create a copy of the workload's Deployment at zero replicas of this shape; existing = no change.
 

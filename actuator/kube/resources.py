@@ -41,6 +41,7 @@ DEPLOYMENTS = Resource("apps/v1", "Deployment", "deployments")
 PODS = Resource("v1", "Pod", "pods")
 PLANS = Resource(API_VERSION, KIND, "fractionplans")
 BUDGETS = Resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
+EVENTS = Resource("events.k8s.io/v1", "Event", "events")
 LEASES = Resource("coordination.k8s.io/v1", "Lease", "leases")
 
 CLUSTER_WIDE = (SLICES, CLAIMS)

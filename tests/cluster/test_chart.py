@@ -162,7 +162,7 @@ def test_settings_that_could_never_work_are_refused_before_anything_is_installed
 
 
 def test_without_settings_one_line_says_what_to_give(home):
-    with pytest.raises(HelmError, match="settings are missing: give --set-file settings=settings.yaml"):
+    with pytest.raises(HelmError, match="settings are missing: give --set-file"):
         helm("template", RELEASE, CHART, "--namespace", NAMESPACE, home=home)
 
 

@@ -4,6 +4,9 @@ from contextlib import closing
 
 import pytest
 
+from actuator.kube.events import EventRecorder
+from actuator.kube.resources import EVENTS
+from actuator.notice import Notice
 from actuator.objects.plans import KEPT_PER_TARGET
 from fleet.change import StepState
 from fleet.errors import RefusedError, UnavailableError
@@ -11,6 +14,7 @@ from foreslice.lease import Candidate
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import until
 from tests.cluster.permissions import as_service_account, bind, granted, install, unbind
+from tests.cluster.shop import SHOP
 from tests.contract.test_cluster_contract import HALF, START_S, WEB, change
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
@@ -45,6 +49,13 @@ def bound(shop):
         unbind(shop.server, name)
 
 
+def said_in(shop, namespace):
+    """Return what our Events in a namespace say."""
+    found = shop.server.request("GET", EVENTS.path(namespace))["items"]
+    ours = "foreslice.dev/foreslice"
+    return [event["note"] for event in found if event.get("reportingController") == ours]
+
+
 def watched():
     return {each for each in granted("observe") if each[0] == "watch"}
 
@@ -70,6 +81,10 @@ def test_acting_asks_for_all_that_both_grant_and_nothing_else(shop, ours, bound)
         cluster.finish_step(plan, 0, StepState.DONE, START_S)
         for nth in range(KEPT_PER_TARGET + 1):
             cluster.record(change(goal=4 + nth, decided_at_s=START_S + 1 + nth))
+        with closing(EventRecorder(ours, cluster.reference, "foreslice", "me", cluster.is_leader)) as events:
+            for about, place in ((WEB, SHOP), (None, "foreslice")):
+                events.tell(Notice(about, "ScaleUp", "a peak ahead", is_warning=False, at_s=START_S))
+                until(lambda: said_in(shop, place))  # noqa: B023  answered before the next one
         until(lambda: {each for each in ours.asked if each[0] == "watch"} == watched())
     leader.release()
     assert granted("observe", "act") == ours.asked

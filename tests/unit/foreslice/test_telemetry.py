@@ -21,6 +21,7 @@ AT_S = 1_700_000_100.0
 
 NAMES = {
     "foreslice_capacity_replicas",
+    "foreslice_carried_replicas",
     "foreslice_blast_radius_ratio",
     "foreslice_conditions",
     "foreslice_forecast_age_seconds",
@@ -34,9 +35,11 @@ NAMES = {
     "foreslice_gpus_target",
     "foreslice_job_failures",
     "foreslice_lead_seconds",
+    "foreslice_leads",
     "foreslice_need_replicas",
     "foreslice_settings_usable",
     "foreslice_short_replicas",
+    "foreslice_standing_replicas",
     "foreslice_steps",
     "foreslice_target_gap_ratio",
     "foreslice_tick_seconds",
@@ -61,6 +64,7 @@ def tick(name="chat", reactive=0.4, peaks=..., short=0.25, conditions=()):
         (StepResult(key(name), step, Outcome.DONE, "because"),),
         conditions,
         target=Target({}, {}, 3, 2, (), {}),
+        leads=True,
     )
 
 
@@ -107,6 +111,31 @@ def test_a_tick_is_exported_as_it_was():
     assert {"0.9": 0.7, "0.925": 0.7, "0.95": 0.7, "0.97": 0.7, "0.99": 0.7} == values(
         telemetry, "foreslice_forecast_peak_replicas", "q"
     )
+
+
+def test_how_a_workload_stands_is_told_by_shape_with_what_that_carries():
+    telemetry = seen(tick())
+    found = {
+        (s.labels["state"], s.labels["shape"]): s.value
+        for s in families(telemetry)["foreslice_standing_replicas"].samples
+    }
+
+    both = running(fleet(2), standing("chat", "1 x whole + 1 x 1g.10gb")).standings[0]
+    whole, slice_ = "h100-80gb:whole", "h100-80gb:1g.10gb"
+    assert {
+        ("ready", whole): 1,
+        ("ready", slice_): 1,
+        ("wanted", whole): 1,
+        ("wanted", slice_): 1,
+        ("goal", whole): 1,
+    } == found
+    carried = {"chat": offers().carried(both.ready)}
+    assert carried == values(telemetry, "foreslice_carried_replicas")
+
+
+def test_who_may_never_write_does_not_say_that_another_one_leads():
+    assert {None: 1.0} == values(seen(tick()), "foreslice_leads")
+    assert "foreslice_leads" not in families(seen(replace(tick(), leads=None)))
 
 
 def test_cards_are_told_with_what_is_granted_stranded_and_at_stake():
