@@ -14,7 +14,7 @@ import typer
 
 from fleet.errors import ConflictError, InputError, UnavailableError
 from foreslice import output as standard_output
-from foreslice.commands import leave, loop
+from foreslice.commands import insight, leave, loop
 from foreslice.commands.backtest import backtest
 from foreslice.commands.bench import bench
 from foreslice.commands.capacity import capacity
@@ -44,6 +44,8 @@ app.command()(loop.run)
 app.command()(loop.demo)
 app.command()(capacity)
 app.command("what-if")(what_if)
+app.command()(insight.status)
+app.command()(insight.explain)
 app.command()(leave.pause)
 app.command()(leave.resume)
 app.command()(leave.restore)

@@ -18,7 +18,7 @@ from threading import Event, Thread
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.errors import NotFoundError
 from actuator.kube.resources import LEASES
-from actuator.manifest import Json, timestamp_of, version_of
+from actuator.manifest import Json, seconds_of, timestamp_of, version_of
 from fleet.errors import ForesliceError, RefusedError
 
 NAME = "foreslice"
@@ -178,3 +178,13 @@ def identity() -> str:
 def _elapsed_s() -> float:
     # A virtual machine that was put to sleep must not wake up as leader; elsewhere than on Linux none is.
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+def led_s_ago(server: ApiServer, namespace: str, now_s: float) -> float | None:
+    """Return how long ago the lease was renewed, `None` if nobody holds one."""
+    try:
+        lease = server.request("GET", LEASES.path(namespace, NAME))
+    except NotFoundError:
+        return None
+    spec: Json = lease.get("spec") or {}
+    return now_s - seconds_of(spec["renewTime"]) if spec.get("renewTime") else None

@@ -9,17 +9,15 @@ from pathlib import Path
 
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.cluster import KubeCluster
-from actuator.kube.errors import NotFoundError
 from actuator.kube.owner import Owner
-from actuator.kube.resources import LEASES
-from actuator.manifest import Json, seconds_of
+from actuator.manifest import Json
 from actuator.outcome import StepResult
 from fleet.errors import InputError, RefusedError, UnavailableError
 from fleet.workload import WorkloadKey
 from foreslice import output, show
 from foreslice.clock import WallClock
 from foreslice.doors import api_server_of
-from foreslice.lease import NAME
+from foreslice.lease import led_s_ago
 from foreslice.safety import Restoration, raise_below
 from foreslice.settings.durations import seconds
 from foreslice.settings.load import load, workloads_of
@@ -95,7 +93,7 @@ def run_watchdog(config: Path, *, after: str, as_json: bool) -> None:
     workloads = workloads_of(settings)
     with ExitStack() as stack:
         server = stack.enter_context(closing(api_server_of(cluster, config.parent)))
-        age_s = _led_s_ago(server, cluster.lease_namespace, clock.now_s())
+        age_s = led_s_ago(server, cluster.lease_namespace, clock.now_s())
         if age_s is not None and age_s <= after_s:
             line = f"the lease was renewed {age_s:.0f} s ago: foreslice is there, nothing to do"
             _print({"lease_age_s": age_s, "steps": []}, [line], as_json=as_json)
@@ -114,22 +112,12 @@ def _fence(server: ApiServer, namespace: str, after_s: float, clock: WallClock) 
     """Return what is asked before every write: that still nobody leads."""
 
     def check() -> int:
-        age_s = _led_s_ago(server, namespace, clock.now_s())
+        age_s = led_s_ago(server, namespace, clock.now_s())
         if age_s is not None and age_s <= after_s:
             raise RefusedError("foreslice is back")
         return 0
 
     return check
-
-
-def _led_s_ago(server: ApiServer, namespace: str, now_s: float) -> float | None:
-    """Return how long ago the lease was renewed, `None` if nobody holds one."""
-    try:
-        lease = server.request("GET", LEASES.path(namespace, NAME))
-    except NotFoundError:
-        return None
-    spec: Json = lease.get("spec") or {}
-    return now_s - seconds_of(spec["renewTime"]) if spec.get("renewTime") else None
 
 
 def _named(settings: Settings, names: Sequence[str], *, every: bool) -> list[WorkloadKey]:

@@ -1,4 +1,4 @@
-"""Commands on what was asked of workloads in the past: ``history export``."""
+"""Commands on the past: ``history export`` is what was asked, ``history changes`` what was done."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,9 @@ import typer
 
 from foreslice.commands.options import ConfigFile, Output, OutputForm
 
-history = typer.Typer(no_args_is_help=True, help="What was asked of the workloads in the past.")
+history = typer.Typer(
+    no_args_is_help=True, help="What was asked of the workloads in the past, and what was changed."
+)
 
 
 @history.command()
@@ -26,6 +28,18 @@ def export(
     run_export(config_file, out, since, until, as_json=output is Output.JSON)
 
 
-@history.callback()
-def _family() -> None:
-    """Keep `export` a command of its own while it is the only one."""
+@history.command()
+def changes(
+    config_file: ConfigFile,
+    workloads: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Workloads as namespace/name; default: all.", show_default=False, metavar="WORKLOAD..."
+        ),
+    ] = None,
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Show what was changed, newest first: the last twenty plans of each workload are kept in the cluster."""
+    from foreslice.insight.changes import print_changes
+
+    print_changes(config_file, workloads or [], as_json=output is Output.JSON)

@@ -1,0 +1,104 @@
+"""``foreslice explain WORKLOAD``: why it stands as it stands, and what would be done next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fleet.workload import Workload
+from foreslice import output, show
+from foreslice.insight.changes import as_line, changes_of
+from foreslice.insight.look import Look, look
+from foreslice.insight.names import named
+from foreslice.insight.verdict import verdicts_of
+from foreslice.planning import report_of
+
+LAST_CHANGES = 5
+_HOUR_S = 3600
+
+
+def print_explanation(name: str, config: Path, *, as_json: bool) -> None:
+    """Print what a workload needs and why, what would carry it, and what was done to it last.
+
+    Raises:
+        InputError: Settings cannot be used, or they have no such workload.
+        UnavailableError: Metrics or cluster did not answer.
+    """
+    seen = look(config)
+    answer = explanation(seen, named(name, seen.workloads))
+    if as_json:
+        output.print_json(answer)
+        return
+    for line in _as_text(answer):
+        show.console().print(line, soft_wrap=True)
+
+
+def explanation(seen: Look, workload: Workload) -> dict[str, Any]:
+    """Return everything that is known of one workload, as scripts read it."""
+    (verdict,) = verdicts_of(seen.tick, [workload])
+    (ticked,) = show.as_json(seen.tick, [workload])["workloads"]
+    key = str(workload.key)
+    planned: dict[str, Any] = {}
+    if seen.question is not None:
+        planned = next(row for row in report_of(seen.question)["workloads"] if row["workload"] == key)
+    need = seen.tick.needs.get(workload.key)
+    if need is not None:
+        ticked["need"]["because"] = need.because
+    return {
+        "state": verdict.state,
+        "why": verdict.why,
+        "ready": verdict.ready,
+        "is_simulated": seen.is_simulated,
+        **ticked,
+        **planned,
+        "mode": verdict.mode,
+        "conditions": [line for line in seen.tick.conditions if key in line or "/" not in line],
+        "changes": list(changes_of(seen.plans.get(workload.key, ())))[:LAST_CHANGES],
+    }
+
+
+def _as_text(answer: dict[str, Any]) -> Iterator[str]:
+    yield f"{answer['workload']} is {answer['state']}: {answer['why']}."
+    if answer["is_simulated"]:
+        yield "Simulated: cards, nodes, the cluster's API, its delays and the engines."
+    yield ""
+    yield f"mode       {answer['mode']}"
+    yield from _need(answer)
+    yield f"forecast   {_forecast(answer)}"
+    if "stands" in answer:
+        yield f"stands     {answer['stands'] or 'not in the cluster'}"
+        yield f"next       {answer['next'] or '-'}, because {'; '.join(answer['because'])}"
+        yield f"target     {answer['target'] or '-'}, bound by {answer['bound_by']}"
+        yield f"           without the forecast: {answer['without_forecast'] or '-'}"
+        for other in answer["alternatives"]:
+            yield f"           or {other['configuration']}, {other['cards']:.2f} cards"
+    for line in answer["conditions"]:
+        yield f"held       {line}"
+    for change in answer["changes"]:
+        yield f"changed    {as_line(change)}"
+    yield ""
+    yield "Work is in full reference replicas (1.00 = one whole card at its limit)."
+
+
+def _need(answer: dict[str, Any]) -> Iterator[str]:
+    need = answer.get("need")
+    if need is None:
+        yield "need       unknown"
+        return
+    yield f"need       {need['up']:.2f} to carry, {need['keep']:.2f} to keep: {need.get('because', '')}"
+    for source, work in (need.get("by") or {}).items():
+        yield f"           {source.replace('_', ' ')}: {'unknown' if work is None else f'{work:.2f}'}"
+    if answer.get("demand_from"):
+        yield f"           demand is read from {answer['demand_from']}"
+    for doubt in answer.get("distrust") or []:
+        yield f"           nothing is removed: {doubt}"
+
+
+def _forecast(answer: dict[str, Any]) -> str:
+    forecast = answer.get("forecast")
+    if forecast is None:
+        return f"none: {answer.get('no_forecast_because') or 'nothing was read'}"
+    hour = {p["quantile"]: p["work"] for p in forecast["peaks"] if p["window_s"] == _HOUR_S}
+    peaks = ", ".join(f"q {quantile:g}: {work:.2f}" for quantile, work in hour.items())
+    return f"{forecast['rung']}; peak of the next hour: {peaks or '-'}"

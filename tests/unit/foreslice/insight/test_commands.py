@@ -1,0 +1,104 @@
+"""`foreslice status`, `explain` and `history changes` on the simulated fleet and on a file."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from actuator.ports import PlanRecord, Readiness, StepRecord
+from fleet.change import ChangeSet, Step, StepState, Verb
+from fleet.errors import InputError
+from foreslice.cli import app
+from foreslice.insight.changes import as_line, changes_of
+from foreslice.insight.explain import explanation
+from foreslice.insight.look import look
+from foreslice.insight.names import named
+from foreslice.insight.verdict import State, verdicts_of
+from tests.builders.deciding import workload
+from tests.builders.fleet import NOW_S, configuration, key, shape
+
+CONFIG = Path(__file__).parents[4] / "config"
+STEP = Step(Verb.SCALE_UP, "chat", shape("whole"), 2, "1", "a peak is coming")
+CHANGE = ChangeSet(key("chat"), configuration("1 x whole"), configuration("2 x whole"), (STEP,), NOW_S)
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=False).stdout
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """The simulated fleet; one look takes seconds."""
+    return look(CONFIG / "default.yaml")
+
+
+def test_a_look_at_the_simulated_fleet_shows_what_it_is(seen):
+    (found,) = verdicts_of(seen.tick, seen.workloads)
+
+    assert (State.CARRIED, True) == (found.state, seen.is_simulated)
+
+
+def test_an_explanation_has_need_forecast_and_what_would_be_done(seen):
+    told = explanation(seen, seen.workloads[0])
+
+    assert "carried" == told["state"]
+    assert {"reactive", "quiet_peak", "forecast_up", "forecast_keep"} == set(told["need"]["by"])
+    assert told["need"]["because"]
+    assert told["forecast"]["peaks"]
+    assert told["alternatives"]
+    assert [] == told["changes"]
+
+
+def test_a_look_writes_nothing(seen):
+    assert not any(result.is_write for result in seen.tick.results)
+    assert {()} == set(seen.plans.values())
+
+
+def test_an_explanation_is_text_for_people():
+    told = call("explain", "chat", "--config", str(CONFIG / "examples" / "file.yaml")).splitlines()
+
+    assert "serving/chat is unknown: no cluster is seen." == told[0]
+    assert any(line.startswith("need       0.24 to carry") for line in told)
+
+
+def test_without_a_cluster_it_is_not_known():
+    told = json.loads(call("status", "--config", str(CONFIG / "examples" / "file.yaml"), "-o", "json"))
+
+    assert told["is_safe"] is None
+    assert "no cluster is seen" in told["line"]
+
+
+def test_without_a_cluster_nothing_was_changed():
+    with pytest.raises(InputError, match="nothing is changed without a cluster"):
+        call("history", "changes", "--config", str(CONFIG / "examples" / "file.yaml"))
+
+
+@pytest.mark.parametrize("name", ["chat", "serving/chat"])
+def test_a_name_is_enough_where_there_is_one(name):
+    assert "chat" == named(name, [workload("chat"), workload("talk")]).key.name
+
+
+def test_a_name_that_nobody_has_is_told_with_those_there_are():
+    with pytest.raises(InputError, match="one of serving/chat, serving/talk"):
+        named("chap", [workload("talk"), workload("chat")])
+
+
+def test_a_change_is_told_with_how_long_it_took():
+    change, at_s = CHANGE, CHANGE.decided_at_s
+    done = StepRecord(StepState.DONE, at_s + 1, readiness=Readiness(at_s + 5, at_s + 92))
+    record = PlanRecord(change, (done,), "1")
+
+    told = list(changes_of([record]))
+
+    assert 92.0 == told[0]["ready_s"]
+    assert "done, ready after 92 s" in as_line(told[0])
+
+
+def test_what_went_wrong_with_a_step_is_told():
+    failed = StepRecord(StepState.FAILED, CHANGE.decided_at_s, "the quota is used up")
+    record = PlanRecord(CHANGE, (failed,), "1")
+
+    (told,) = changes_of([record])
+
+    assert "failed (the quota is used up)" in as_line(told)
