@@ -28,6 +28,10 @@ setup: .venv/.dev ## create .venv with everything the targets below need
 	$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
 
+.venv/.notebooks: requirements-notebooks.lock .venv/.dev
+	$(PIP) --require-hashes -r requirements-notebooks.lock
+	@touch $@
+
 .PHONY: demo
 demo: .venv/.runtime ## replay one real day on a simulated fleet; leaves a report in out/demo
 	$(BIN)/foreslice demo
@@ -95,6 +99,7 @@ lock: .venv/.dev ## resolve the locks anew from pyproject.toml (UPGRADE=1 takes 
 	$(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml -o requirements.lock
 	$(COMPILE) $(if $(UPGRADE),--upgrade) --constraint requirements.lock --group build -o requirements-build.lock
 	$(COMPILE) $(if $(UPGRADE),--upgrade) --constraint requirements.lock --constraint requirements-build.lock --group dev -o requirements-dev.lock
+	$(COMPILE) $(if $(UPGRADE),--upgrade) --constraint requirements-dev.lock --extra notebooks pyproject.toml -o requirements-notebooks.lock
 
 .PHONY: clean
 clean: ## remove everything that the targets above made

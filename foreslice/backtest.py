@@ -14,12 +14,15 @@ from rich.table import Table
 
 from fleet.errors import InputError
 from foreslice import output, show
+from foreslice.recipes import chosen
 from foreslice.report.forecasts import page
 from foreslice.report.scores import HEAD, Backtested, report, rows
 from foreslice.settings.durations import seconds, written
-from predictor.backtest import LAST, LAST_WEEK, Cost, Progress, Question, backtest
+from foreslice.settings.recipe_file import shipped
+from predictor.backtest import LAST, LAST_WEEK, Cost, Progress, backtest
 from predictor.calendar import Calendar
 from predictor.features import Target
+from predictor.recipe import Question, Recipes
 from predictor.scorecard import card
 from predictor.season import season_strength
 from predictor.sources.demand_table import Columns, TidySeries, read_tidy
@@ -41,6 +44,8 @@ class Asked:
     test_from: str
     target: str
     calendar: Calendar
+    recipe: Path | None
+    config: Path | None
 
 
 def run_backtest(asked: Asked, *, plot: Path | None, as_json: bool) -> None:
@@ -54,6 +59,7 @@ def run_backtest(asked: Asked, *, plot: Path | None, as_json: bool) -> None:
         target=_target(asked.target),
         calendar=asked.calendar,
     )
+    recipes = Recipes(chosen(asked.recipe, asked.config, "own"), shipped("pooled"))
     if plot is not None:
         with output.writable(plot):
             plot.touch()
@@ -72,7 +78,7 @@ def run_backtest(asked: Asked, *, plot: Path | None, as_json: bool) -> None:
         def on_progress(what: str, done: float) -> None:
             bar.update(task, description=what, completed=done)
 
-        scored, cost = _scored(runs, question, on_progress)
+        scored, cost = _scored(runs, question, recipes, on_progress)
     figures = {"file": str(asked.file), "target": question.target.value} | report(
         scored, cost, question.quantiles, skipped
     )
@@ -85,13 +91,13 @@ def run_backtest(asked: Asked, *, plot: Path | None, as_json: bool) -> None:
 
 
 def _scored(
-    chosen: list[tuple[TidySeries, int]], question: Question, on_progress: Progress
+    runs: list[tuple[TidySeries, int]], question: Question, recipes: Recipes, on_progress: Progress
 ) -> tuple[list[Backtested], Cost]:
     told, cost = backtest(
-        [one.series for one, _ in chosen], [test for _, test in chosen], question, on_progress
+        [one.series for one, _ in runs], [test for _, test in runs], question, recipes, on_progress
     )
     scored = []
-    for (tidy, test_from), by_window in zip(chosen, told, strict=True):
+    for (tidy, test_from), by_window in zip(runs, told, strict=True):
         past = tidy.series.part(0, test_from)
         scored.append(
             Backtested(
@@ -110,22 +116,22 @@ def _scored(
 
 def _chosen(asked: Asked, question: Question) -> tuple[list[tuple[TidySeries, int]], dict[str, str]]:
     """Return the series that can be scored with the first step that is, and why others cannot."""
-    chosen, skipped = [], {}
+    runs, skipped = [], {}
     for tidy in read_tidy(asked.file, asked.columns):
         test_from = _test_from(tidy, asked)
         because = _too_little(tidy, test_from, question)
         if because:
             skipped[tidy.name] = because
         else:
-            chosen.append((tidy, test_from))
-    if not chosen:
+            runs.append((tidy, test_from))
+    if not runs:
         name, because = next(iter(skipped.items()))
         raise InputError(
             f"has no series that can be scored ({name}: {because})",
             where=str(asked.file),
             fix="give at least three days of demand, or other windows",
         )
-    return chosen, skipped
+    return runs, skipped
 
 
 def _too_little(tidy: TidySeries, test_from: int, question: Question) -> str:

@@ -1,63 +1,124 @@
-"""`foreslice train`: a model of all series of a file, tried beside what serves, and stored."""
+"""`foreslice train`: a model of a table or of what the service sees, tried beside what serves, and stored."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fleet.errors import InputError
 from foreslice import output, show
+from foreslice.backtest import quantiles_of, windows_of
 from foreslice.clock import WallClock
-from predictor.backtest import Question
+from foreslice.recipes import allowed_by, chosen
+from foreslice.service_data import work_of
+from foreslice.settings.recipe_file import types_of
+from predictor.forecasters.learned import STEP_S
+from predictor.recipe import Recipe
 from predictor.registry.artefact import Artefact, check_signature
 from predictor.registry.challenge import challenger, signature_of
 from predictor.registry.gate import objections
 from predictor.registry.manifest import Signature
 from predictor.registry.registry import Registry
 from predictor.sources.demand_table import Columns, read_tidy
+from predictor.steps import StepSeries
 
 
-def run_train(
-    file: Path, columns: Columns, question: Question, tried: float, at: tuple[str, str], *, as_json: bool
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The command's arguments as they were typed: see `foreslice train --help`."""
+
+    file: Path | None
+    columns: Columns
+    config: Path | None
+    recipe: Path | None
+    windows: str
+    quantiles: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A version that was stored.
+
+    Attributes:
+        version: Its name.
+        objections: Why the gate would not let it serve; empty = it would.
+    """
+
+    version: str
+    objections: tuple[str, ...]
+
+
+def run_train(asked: Asked, tried: float, at: tuple[str, str], *, as_json: bool) -> None:
     """Learn, try, store, and print the version with what the gate says of it.
 
     Args:
-        file: Tidy CSV or Parquet.
-        columns: Names of its columns.
-        question: What is forecast.
+        asked: What to learn from, and how.
         tried: Share of the time, its end, that is not learnt from.
         at: URL of the store, and name of the model.
         as_json: Print JSON.
 
     Raises:
-        InputError: The file cannot be used, or what serves cannot be tried on it.
+        InputError: The data or the recipe cannot be used, or what serves cannot be tried on them.
+        UnavailableError: The metrics source or the store did not answer.
     """
     store, name = at
-    registry = Registry(store)
+    registry = Registry(store, types_of(allowed_by(asked.config)))
+    made = train(_series(asked), _recipe(asked), registry, name, tried)
+    if as_json:
+        output.print_json({"model": name, "version": made.version, "objections": list(made.objections)})
+        return
+    console = show.console()
+    console.print(f"stored: {name}/{made.version}", markup=False)
+    for line in made.objections or ["the gate has no objection: `foreslice models promote` lets it serve"]:
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def train(
+    series: Sequence[StepSeries], recipe: Recipe, registry: Registry, name: str, tried: float
+) -> Trained:
+    """Learn one model of all series, try it beside what serves, and store it.
+
+    `InputError` as in `run_train`.
+    """
     serving = registry.champion(name).artefact
-    series = [one.series for one in read_tidy(file, columns)]
     start_s, end_s = min(one.start_s for one in series), max(one.end_s for one in series)
     tried_from_s = round(end_s - tried * (end_s - start_s))
     if serving is not None:
-        _check(serving, signature_of(series[0], question), tried_from_s, name)
+        _check(serving, signature_of(series[0], recipe.question), tried_from_s, name)
     made = challenger(
         name,
         series,
-        question=question,
+        recipe=recipe,
         tried_from_s=tried_from_s,
         champions={serving.version: serving.model} if serving is not None else {},
         made_s=int(WallClock().now_s()),
     )
     version = registry.publish(made, name)
     champion = serving.version if serving is not None else None
-    against = objections(registry.manifest(name, version), champion)
-    if as_json:
-        output.print_json({"model": name, "version": version, "objections": against})
-        return
-    console = show.console()
-    console.print(f"stored: {name}/{version}", markup=False)
-    for line in against or ["the gate has no objection: `foreslice models promote` lets it serve"]:
-        console.print(line, markup=False, soft_wrap=True)
+    return Trained(version, tuple(objections(registry.manifest(name, version), champion)))
+
+
+def _series(asked: Asked) -> list[StepSeries]:
+    if asked.file is not None:
+        return [one.series for one in read_tidy(asked.file, asked.columns)]
+    if asked.config is None:
+        raise InputError(
+            "names nothing to learn from", where="train", fix="give a FILE, or settings by --config"
+        )
+    return [
+        StepSeries.of_minutes(one.start_s, one.work, one.is_censored, STEP_S) for one in work_of(asked.config)
+    ]
+
+
+def _recipe(asked: Asked) -> Recipe:
+    recipe = chosen(asked.recipe, asked.config, "pooled")
+    question = recipe.question
+    if asked.windows:
+        question = replace(question, windows_s=windows_of(asked.windows))
+    if asked.quantiles:
+        question = replace(question, quantiles=quantiles_of(asked.quantiles))
+    return replace(recipe, question=question)
 
 
 def _check(serving: Artefact, wanted: Signature, tried_from_s: int, name: str) -> None:

@@ -33,6 +33,7 @@ from foreslice.commands.options import (
     EXIT_UNREAD,
 )
 from foreslice.commands.plan import plan, snapshot
+from foreslice.commands.recipe import recipe
 from foreslice.commands.sharing import sharing
 from foreslice.commands.train import train
 from foreslice.commands.what_if import what_if
@@ -63,6 +64,7 @@ app.add_typer(metrics, name="metrics")
 app.add_typer(bench, name="bench")
 app.add_typer(history, name="history")
 app.add_typer(models, name="models")
+app.add_typer(recipe, name="recipe")
 
 
 def _print_version(asked: bool) -> None:

@@ -38,6 +38,7 @@ from foreslice.training import Workshop
 from predictor.demand import HISTORY_SIGNALS
 from predictor.ladder import Ladder
 from predictor.ports import Forecaster, MetricsSource
+from predictor.recipe import Guest, Recipe
 from predictor.sources.file import FileSource
 from predictor.sources.kept import KeptSource
 from predictor.sources.prometheus import PrometheusSource
@@ -252,8 +253,8 @@ def _world(
     return World(spec, WORLD_SEED)
 
 
-def loop_of(settings: Settings, surroundings: Surroundings) -> Loop:
-    """Return the loop that the settings describe, on these adapters."""
+def loop_of(settings: Settings, surroundings: Surroundings, recipe: Recipe | Guest) -> Loop:
+    """Return the loop that the settings describe, on these adapters; learned rungs are made by the recipe."""
     loop = settings.loop
     timing = Timing(
         tick_s=loop.tick,
@@ -264,7 +265,7 @@ def loop_of(settings: Settings, surroundings: Surroundings) -> Loop:
         quiet_s=loop.quiet,
     )
     workloads = tuple(w for w in workloads_of(settings) if w.mode is not Mode.OFF)
-    workshop = Workshop()
+    workshop = Workshop(recipe)
 
     def ladder(workload: Workload) -> Forecaster:
         return Ladder(workload.key, workshop.train)

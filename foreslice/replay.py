@@ -24,8 +24,9 @@ from fleet.workload import Mode, Workload, WorkloadKey
 from foreslice.clock import BUCKET_LAG_S
 from foreslice.compose import Surroundings, make_loop
 from foreslice.rules import Rules
+from foreslice.settings.recipe_file import shipped
 from foreslice.tick import Loop, Tick
-from foreslice.training import train_here
+from foreslice.training import here
 from predictor.forecasters.hold import Hold
 from predictor.ladder import Ladder
 from predictor.ports import BUCKET_S, Floats, Forecaster, WorkSeries
@@ -224,7 +225,7 @@ def _loop(policy: Policy, world: World, workloads: tuple[Workload, ...], day: Da
             case Policy.ORACLE:
                 return OraclePeaks(world.truth(workload.key))
             case _:
-                return Ladder(workload.key, train_here)
+                return Ladder(workload.key, here(shipped("own")))
 
     surroundings = Surroundings(
         clock=_WorldClock(world),

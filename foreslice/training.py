@@ -9,9 +9,11 @@ from multiprocessing import get_context
 
 import structlog
 
-from predictor.calendar import Calendar
+from predictor.forecasters.guest import GuestRung
 from predictor.forecasters.learned import Below, LearnedRung
+from predictor.learning import Rung, Train
 from predictor.ports import WorkSeries
+from predictor.recipe import Guest, Recipe
 
 NICENESS = 10
 """Training yields to the loop that it is for."""
@@ -22,13 +24,17 @@ class Workshop:
 
     Whatever the fleet's size, one core at most is busy with it, nothing waits in a queue, and little is left
     to wait for when the service ends.
+
+    Args:
+        recipe: How rungs are made.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, recipe: Recipe | Guest) -> None:
+        self._recipe = recipe
         self._pool: ProcessPoolExecutor | None = None
-        self._newest: Future[LearnedRung | None] | None = None
+        self._newest: Future[Rung | None] | None = None
 
-    def train(self, history: WorkSeries, below: Below) -> Future[LearnedRung | None] | None:
+    def train(self, history: WorkSeries, below: Below) -> Future[Rung | None] | None:
         """Return what will be the rung of this history, `None` while another is being made: ask again."""
         if self._newest is not None and not self._newest.done():
             return None
@@ -39,22 +45,33 @@ class Workshop:
             self._newest = self._begin(history, below)
         return self._newest
 
-    def _begin(self, history: WorkSeries, below: Below) -> Future[LearnedRung | None]:
+    def _begin(self, history: WorkSeries, below: Below) -> Future[Rung | None]:
         if self._pool is None:
             # Forking a process with threads may copy a lock that is held: the child starts from nothing.
             self._pool = ProcessPoolExecutor(1, get_context("spawn"), os.nice, (NICENESS,))
-        made = self._pool.submit(LearnedRung.trained, history, below, Calendar())
+        made = self._pool.submit(rung_of, history, below, self._recipe)
         made.add_done_callback(_log_failure)
         return made
 
 
-def train_here(history: WorkSeries, below: Below) -> Future[LearnedRung | None]:
-    """Make the rung on the spot, as a replay does."""
-    made: Future[LearnedRung | None] = Future()
-    made.set_result(LearnedRung.trained(history, below, Calendar()))
-    return made
+def here(recipe: Recipe | Guest) -> Train:
+    """Return what makes rungs on the spot, as a replay does."""
+
+    def train(history: WorkSeries, below: Below) -> Future[Rung | None]:
+        made: Future[Rung | None] = Future()
+        made.set_result(rung_of(history, below, recipe))
+        return made
+
+    return train
 
 
-def _log_failure(made: Future[LearnedRung | None]) -> None:
+def rung_of(history: WorkSeries, below: Below, recipe: Recipe | Guest) -> Rung | None:
+    """Return the top rung of a history, `None` where it is too short or none has won."""
+    if isinstance(recipe, Guest):
+        return GuestRung.trained(history, below, recipe)
+    return LearnedRung.trained(history, below, recipe)
+
+
+def _log_failure(made: Future[Rung | None]) -> None:
     if (error := made.exception()) is not None:
         structlog.get_logger().warning("training failed", error=repr(error))

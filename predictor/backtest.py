@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from predictor import baselines
 from predictor.blend import Line, Origin
-from predictor.calendar import Calendar
 from predictor.features import Features, Target, features, newest
 from predictor.learned import LEAST_S
 from predictor.ports import Bools, Floats
+from predictor.recipe import Calibration, Question, Recipes
 from predictor.rolling import Logs, roll
 from predictor.steps import DAY_S, StepSeries
 
@@ -27,23 +27,6 @@ LAST = "last + residual"
 LAST_WEEK = "max(last, last week)"
 YESTERDAY = "seasonal naive"
 SMOOTHED = "Holt-Winters"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is forecast.
-
-    Attributes:
-        windows_s: Windows ahead.
-        quantiles: Rising.
-        target: Of each window.
-        calendar: That the series live by.
-    """
-
-    windows_s: tuple[int, ...]
-    quantiles: tuple[float, ...]
-    target: Target = Target.PEAK
-    calendar: Calendar = field(default_factory=Calendar)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +64,11 @@ Progress = Callable[[str, float], None]
 
 
 def backtest(
-    series: Sequence[StepSeries], test_from: Sequence[int], question: Question, on_progress: Progress
+    series: Sequence[StepSeries],
+    test_from: Sequence[int],
+    question: Question,
+    recipes: Recipes,
+    on_progress: Progress,
 ) -> tuple[list[dict[int, Told]], Cost]:
     """Return for each series, by window in s, what was forecast after each step and what came.
 
@@ -91,6 +78,7 @@ def backtest(
         series: Any regular series.
         test_from: For each, the first step that is scored.
         question: What is forecast.
+        recipes: How models are learnt; forecasts are calibrated as the own one's are.
         on_progress: Told what is being done, and the share that is over.
     """
     cost = Cost()
@@ -105,16 +93,20 @@ def backtest(
             on_progress(what, over + share * done)
 
         tests = [test_from[i] for i in group]
-        for i, one in zip(
-            group, _together([series[i] for i in group], tests, question, cost, say), strict=True
-        ):
+        together = _together([series[i] for i in group], tests, question, recipes, cost, say)
+        for i, one in zip(group, together, strict=True):
             told[i] = one
         over += share
     return told, cost
 
 
 def _together(
-    series: Sequence[StepSeries], test_from: Sequence[int], question: Question, cost: Cost, say: Progress
+    series: Sequence[StepSeries],
+    test_from: Sequence[int],
+    question: Question,
+    recipes: Recipes,
+    cost: Cost,
+    say: Progress,
 ) -> Iterator[dict[int, Told]]:
     started_s = time.process_time()
     tables = [features(one, question.windows_s, question.calendar, question.target) for one in series]
@@ -124,13 +116,16 @@ def _together(
         tables,
         first_s,
         question.quantiles,
+        recipes,
         lambda turn, turns: say(f"refit {turn + 1} of {turns}", FITTING * turn / turns),
     )
     cost.fit_s += time.process_time() - started_s
     for i, (one, test) in enumerate(zip(series, test_from, strict=True)):
         say(f"score {i + 1} of {len(series)}", FITTING + (1 - FITTING) * i / len(series))
         yield {
-            window_s: _tell(one, test, table, logs[i][window_s], window_s, question, cost)
+            window_s: _tell(
+                one, test, table, logs[i][window_s], window_s, question, recipes.own.calibration, cost
+            )
             for window_s, table in tables[i].items()
         }
 
@@ -152,6 +147,7 @@ def _tell(
     logs: Logs,
     window_s: int,
     question: Question,
+    calibration: Calibration,
     cost: Cost,
 ) -> Told:
     width = series.steps_in(window_s)
@@ -162,7 +158,7 @@ def _tell(
         for name, centre in centres.items()
     }
     started_s = time.process_time()
-    said[OURS], is_cut = _blended(series, table, logs, width, quantiles)
+    said[OURS], is_cut = _blended(series, table, logs, width, quantiles, calibration)
     cost.predict_s += time.process_time() - started_s
     is_test = np.arange(len(series)) >= test_from
     is_said = np.all([np.isfinite(said[name]).all(axis=1) for name in (OURS, LAST, LAST_WEEK)], axis=0)
@@ -198,12 +194,13 @@ def _blended(
     logs: Logs,
     width: int,
     quantiles: tuple[float, ...],
+    calibration: Calibration,
 ) -> tuple[Floats, Bools]:
     """Return by step ours, and whether it was cut; outcomes are taken in as they become known."""
     highest = np.fmax.accumulate(series.highest)
     closed = np.append(np.full(width, np.nan), table.target)
     is_bound = np.append(np.zeros(width, np.bool_), table.is_bound)
-    line = Line(quantiles, series.step_s, width)
+    line = Line(quantiles, series.step_s, width, calibration)
     demand = np.full((len(series), len(quantiles)), np.nan)
     is_cut = np.zeros(len(series), np.bool_)
     for step in range(len(series)):

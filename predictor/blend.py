@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.conformal import ENOUGH, MEMORY_S, Recent
+from predictor.conformal import ENOUGH, Recent
 from predictor.features import Features
 from predictor.learned import MEDIAN
 from predictor.mixing import Mixture
 from predictor.ports import Floats
+from predictor.recipe import Calibration
 from predictor.steps import DAY_S
 
 SHORT_MEMORY_S = DAY_S
@@ -22,13 +23,6 @@ SHORT_MEMORY_S = DAY_S
 BEYOND = 5
 """Errors beyond a quantile before a shift, or the short memory, speaks of it: few say anything of a high
 one."""
-
-HALF = 0.5
-"""Share of a conformal shift that is added: small trees are nearly calibrated, and the whole corrects twice,
-late (docs/tune.md)."""
-
-SHIFT_CAP = 1.0
-"""Largest shift on the log scale: few errors can ask for anything at a high quantile."""
 
 FAMILIAR = 1.0
 """Times the highest demand so far above which no model is believed: a level near nothing makes logs
@@ -98,20 +92,22 @@ class Said(NamedTuple):
 class Blend:
     """The calibrated forecast of one window of one series; `learn` from each outcome once, in order of time.
 
-    Experts are the average of the models with half of its conformal shift, each model as it is, the models'
-    medians anchored on the newest demand, last + residual with a long and a short memory, and max(last, last
-    week) + residual. They are mixed by how they did; where the mixture covered too little of late it is
-    shifted up.
+    Experts are the average of the models with a share of its conformal shift, each model as it is, the
+    models' medians anchored on the newest demand, last + residual with a long and a short memory, and
+    max(last, last week) + residual. They are mixed by how they did; where the mixture covered too little of
+    late it is shifted up.
 
     Args:
         quantiles: Rising.
         step_s: Length of a step; time is counted in steps.
+        calibration: How far shifts go, and what they are learnt from.
     """
 
-    def __init__(self, quantiles: tuple[float, ...], step_s: int) -> None:
+    def __init__(self, quantiles: tuple[float, ...], step_s: int, calibration: Calibration) -> None:
         self._quantiles = np.array(quantiles)
         self._is_median = self._quantiles == MEDIAN
-        memory, short = MEMORY_S // step_s, SHORT_MEMORY_S // step_s
+        self._calibration = calibration
+        memory, short = calibration.memory_s // step_s, SHORT_MEMORY_S // step_s
         self._missed = Errors(memory, quantiles, columns=len(quantiles))
         self._lacked = Errors(memory, quantiles, columns=len(quantiles))
         self._last = Errors(memory, quantiles)
@@ -171,16 +167,17 @@ class Blend:
         return demand
 
     def _learned(self, logs: Floats, origin: Origin) -> Iterator[Floats]:
-        shifts = np.clip(np.nan_to_num(self._missed.diagonal()), -SHIFT_CAP, SHIFT_CAP)
-        yield _demand(logs + HALF * shifts, origin.level, origin.floor)
+        cap = self._calibration.cap
+        shifts = np.clip(np.nan_to_num(self._missed.diagonal()), -cap, cap)
+        yield _demand(logs + self._calibration.share * shifts, origin.level, origin.floor)
         for one in origin.learned:
             yield np.where(self._is_median, np.nan, _demand(one, origin.level, origin.floor))
         for median in origin.anchored:
             yield np.where(self._is_median, _demand(median, origin.last, origin.floor), np.nan)
 
     def _raised(self, mixed: Floats, floor: float) -> Floats:
-        shifts = np.clip(np.nan_to_num(self._lacked.sure_diagonal()), 0.0, SHIFT_CAP)
-        return _demand(np.log(mixed + floor) + HALF * shifts, 1.0, floor)
+        shifts = np.clip(np.nan_to_num(self._lacked.sure_diagonal()), 0.0, self._calibration.cap)
+        return _demand(np.log(mixed + floor) + self._calibration.share * shifts, 1.0, floor)
 
 
 class Line:
@@ -190,10 +187,13 @@ class Line:
         quantiles: Rising.
         step_s: Length of a step.
         width: Steps of the window.
+        calibration: As in `Blend`.
     """
 
-    def __init__(self, quantiles: tuple[float, ...], step_s: int, width: int) -> None:
-        self._blend = Blend(quantiles, step_s)
+    def __init__(
+        self, quantiles: tuple[float, ...], step_s: int, width: int, calibration: Calibration
+    ) -> None:
+        self._blend = Blend(quantiles, step_s, calibration)
         self._open: deque[tuple[Origin, Said | None]] = deque()
         self._width = width
         self._at = 0

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils.validation import has_fit_parameter
 
 from predictor.boosting import QuantileBoosting
 from predictor.calendar import WEEKDAY
 from predictor.features import Features, Table
 from predictor.forest import Forest
 from predictor.ports import Bools, Floats
+from predictor.recipe import Recipe, Regressor
+from predictor.regressors import Regressors
 from predictor.steps import DAY_S
 
 LEAST_S = 3 * DAY_S
@@ -23,6 +27,9 @@ ALIKE = 1.2
 LEAST_ROWS = 100
 """Rows before one is."""
 
+ROWS = 80_000
+"""Rows that a model is fitted to, evenly thinned down to: windows of near steps are almost the same."""
+
 WEEKS_S = 21 * DAY_S
 """History from which the day of the week is a feature; with less it is over-fit."""
 
@@ -30,44 +37,23 @@ MEDIAN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """Settings of the trees; `foreslice backtest` measures others (docs/tune.md)."""
-
-    trees: int = 100
-    leaves: int = 7
-    learning_rate: float = 0.06
-    l2: float = 5.0
-    share_of_columns: float = 0.4
-    rows_per_leaf: int = 20
-    bins: int = 32
-
-    def model(self, quantile: float) -> QuantileBoosting:
-        """Return an unfitted model of a quantile."""
-        return QuantileBoosting(quantile, **asdict(self))
-
-
-OWN = Recipe()
-POOLED = Recipe(trees=150, leaves=15, learning_rate=0.08, l2=0.0, share_of_columns=0.5, rows_per_leaf=60)
-
-
-@dataclass(frozen=True, slots=True)
 class Learned:
-    """Fitted trees.
+    """Fitted models.
 
     Attributes:
         quantiles: Of the demand ahead, relative to level; where the median is among them, the last model is
             the median relative to the newest demand.
-        columns: Which columns of `Features.rows` it looks at, before the window's length.
-        forest: The trees.
+        columns: Which columns of `Features.rows` they look at, before the window's length.
+        models: The models, trees of ours as flat arrays.
     """
 
     quantiles: tuple[float, ...]
     columns: Bools
-    forest: Forest
+    models: Forest | Regressors
 
     def predict(self, rows: Table, window_s: float) -> tuple[Floats, Floats]:
         """Return by row and quantile the log of what comes over level, and the median's over the newest."""
-        said = self.forest.predict(_with_window(rows[:, self.columns], window_s))
+        said = self.models.predict(_with_window(rows[:, self.columns], window_s))
         n = len(self.quantiles)
         return said[:, :n], said[:, -1] if said.shape[1] > n else np.full(len(rows), np.nan)
 
@@ -80,13 +66,11 @@ class Lesson:
         tables: Its features by window in s.
         until: Step before which everything is known, targets too.
         step_s: Length of a step.
-        stride: Every how manieth step is learnt from; windows of near steps are almost the same.
     """
 
     tables: Mapping[int, Features]
     until: int
     step_s: int
-    stride: int = 1
 
 
 def learn(lessons: Sequence[Lesson], quantiles: tuple[float, ...], recipe: Recipe) -> Learned | None:
@@ -95,8 +79,10 @@ def learn(lessons: Sequence[Lesson], quantiles: tuple[float, ...], recipe: Recip
     One model serves all windows, with the window's length as a feature. A series weighs by the root of its
     rows, so that long ones do not drown short ones. A target that is a lower bound (censored demand) takes
     part where it reaches the quantile of the exact ones, as it may raise a quantile and must not lower one.
+    Steps are thinned alike, as the recipe says and down to `ROWS` rows at least.
     """
-    parts = [part for lesson in lessons for part in _parts(lesson)]
+    stride = thinned_to(lessons, recipe.every_s)
+    parts = [part for lesson in lessons for part in _parts(lesson, stride)]
     n = sum(len(part.target) for part in parts)
     if n < LEAST_ROWS:
         return None
@@ -105,7 +91,7 @@ def learn(lessons: Sequence[Lesson], quantiles: tuple[float, ...], recipe: Recip
     from_last = np.concatenate([part.from_last for part in parts])
     is_bound = np.concatenate([part.is_bound for part in parts])
     weight = np.concatenate([np.full(len(part.target), part.weight) for part in parts])
-    columns = _columns(lessons)
+    columns = _columns(lessons, recipe)
     rows = rows[:, np.append(columns, True)]
     tasks = [(quantile, target) for quantile in quantiles]
     if MEDIAN in quantiles:
@@ -116,8 +102,25 @@ def learn(lessons: Sequence[Lesson], quantiles: tuple[float, ...], recipe: Recip
         if is_bound.any() and counts.any():
             counts = counts | (targets >= np.quantile(targets[counts], quantile))
         weights = weight[counts] / weight[counts].mean() if weight.max() > ALIKE * weight.min() else None
-        models.append(recipe.model(quantile).fit(rows[counts], targets[counts], weights))
-    return Learned(quantiles, columns, Forest.of(models))
+        models.append(_fitted(recipe.regressor(quantile), rows[counts], targets[counts], weights))
+    return Learned(quantiles, columns, _side_by_side(models))
+
+
+def _fitted(model: Regressor, rows: Table, targets: Floats, weights: Floats | None) -> Regressor:
+    if weights is not None and has_fit_parameter(model, "sample_weight"):
+        return model.fit(rows, targets, sample_weight=weights)
+    return model.fit(rows, targets)
+
+
+def _side_by_side(models: Sequence[Regressor]) -> Forest | Regressors:
+    trees = [model for model in models if isinstance(model, QuantileBoosting)]
+    return Forest.of(trees) if len(trees) == len(models) else Regressors(tuple(models))
+
+
+def thinned_to(lessons: Sequence[Lesson], every_s: int) -> int:
+    """Return every how manieth step is learnt from, where a recipe wants these so far apart."""
+    rows = sum(lesson.until * len(lesson.tables) for lesson in lessons)
+    return max(1, round(every_s / lessons[0].step_s), math.ceil(rows / ROWS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +132,11 @@ class _Part:
     weight: float
 
 
-def _parts(lesson: Lesson) -> list[_Part]:
+def _parts(lesson: Lesson, stride: int) -> list[_Part]:
     parts = []
     for window_s, table in lesson.tables.items():
         end = max(0, lesson.until - round(window_s / lesson.step_s))
-        known = slice(0, end, lesson.stride)
+        known = slice(0, end, stride)
         ahead = np.log(table.target[known] + table.floor[known])
         target, from_last = ahead - np.log(table.level[known]), ahead - np.log(table.last[known])
         counts = np.isfinite(target) & np.isfinite(from_last)
@@ -143,10 +146,10 @@ def _parts(lesson: Lesson) -> list[_Part]:
     return parts
 
 
-def _columns(lessons: Sequence[Lesson]) -> Bools:
+def _columns(lessons: Sequence[Lesson], recipe: Recipe) -> Bools:
     names = next(iter(lessons[0].tables.values())).names
     is_long = max(lesson.until * lesson.step_s for lesson in lessons) >= WEEKS_S
-    return np.array([is_long or name != WEEKDAY for name in names])
+    return np.array([recipe.takes(name) and (is_long or name != WEEKDAY) for name in names])
 
 
 def _with_window(rows: Table, window_s: float) -> Table:

@@ -5,17 +5,31 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Protocol
 
 import numpy as np
 
 from fleet.workload import WorkloadKey
 from predictor.forecasters.base import Row
-from predictor.forecasters.learned import HELD_OUT_S, LEARNED, Below, LearnedRung
+from predictor.forecasters.learned import HELD_OUT_S, LEARNED, Below
 from predictor.learned import LEAST_S
 from predictor.ports import BUCKET_S, WorkSeries
 from predictor.steps import DAY_S
 
-Train = Callable[[WorkSeries, Below], "Future[LearnedRung | None] | None"]
+
+class Rung(Protocol):
+    """What serves on top of the ladder, made from a history and fed by minutes from then on."""
+
+    def update(self, work: float, *, is_censored: bool) -> None:
+        """Take in the next minute (NaN = unknown)."""
+        ...
+
+    def row(self, window: int) -> Row | None:
+        """Return the forecast of a window of the grid, `None` where this rung has none."""
+        ...
+
+
+Train = Callable[[WorkSeries, Below], "Future[Rung | None] | None"]
 """Begins to make a rung from a history and what the rung below lost in it, wherever that may be done; `None`
 = busy, ask again."""
 
@@ -43,8 +57,8 @@ class Learning:
         self._work = array("d", history.work.tolist())
         self._is_censored = bytearray(history.is_censored.tobytes())
         self._below: dict[int, dict[int, float]] = {window: {} for window in LEARNED}
-        self._rung: LearnedRung | None = None
-        self._pending: Future[LearnedRung | None] | None = None
+        self._rung: Rung | None = None
+        self._pending: Future[Rung | None] | None = None
         self._asked_s = -DAY_S
 
     def note(self, window: int, opened_s: int, loss: float) -> None:
@@ -79,7 +93,7 @@ class Learning:
         is_censored = np.frombuffer(bytes(self._is_censored), np.bool_)
         return WorkSeries(self._workload, self._start_s, np.array(self._work), is_censored)
 
-    def _take_up(self, made: Future[LearnedRung | None]) -> None:
+    def _take_up(self, made: Future[Rung | None]) -> None:
         self._rung = made.result() if made.exception() is None else None
         if self._rung is not None:
             for place in range((self._asked_s - self._start_s) // BUCKET_S, len(self._work)):

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from predictor.features import Features
-from predictor.learned import LEAST_S, OWN, POOLED, Learned, Lesson, Recipe, learn
+from predictor.learned import LEAST_S, Learned, Lesson, learn
 from predictor.ports import Floats
+from predictor.recipe import Recipe, Recipes
 from predictor.steps import DAY_S, StepSeries
 
 DAILY_UNTIL_S = 21 * DAY_S
 """History up to which models are refitted daily, weekly from then on."""
-
-ROWS = 80_000
-"""Rows that a model is fitted to, evenly thinned down to: windows of near steps are almost the same."""
 
 Tables = Mapping[int, Features]
 """Features of one series, by window in s."""
@@ -65,6 +62,7 @@ def roll(
     tables: Sequence[Tables],
     first_s: Sequence[float],
     quantiles: tuple[float, ...],
+    recipes: Recipes,
     on_fit: Callable[[int, int], None],
 ) -> list[dict[int, Logs]]:
     """Return for each series what models said at each step that knew nothing later.
@@ -74,6 +72,7 @@ def roll(
         tables: Their features.
         first_s: When each is to have its first model.
         quantiles: Rising.
+        recipes: How models are learnt.
         on_fit: Told before each refit which one it is, and of how many.
     """
     times = refit_times([one.start_s for one in series], [one.end_s for one in series], first_s)
@@ -86,11 +85,13 @@ def roll(
             for i, (one, span) in enumerate(zip(series, spans, strict=True))
             if span.start * one.step_s >= LEAST_S
         ]
-        pooled = fitted([lesson for _, lesson in taught], quantiles, POOLED) if len(series) > 1 else None
+        pooled = (
+            _fitted([lesson for _, lesson in taught], quantiles, recipes.pooled) if len(series) > 1 else None
+        )
         for i, span in enumerate(spans):
             if span.start < span.stop:
                 is_due = at_s >= first_s[i]
-                own = fitted([lesson for j, lesson in taught if j == i and is_due], quantiles, OWN)
+                own = _fitted([lesson for j, lesson in taught if j == i and is_due], quantiles, recipes.own)
                 _say(logs[i], tables[i], span, (own, pooled))
     return logs
 
@@ -105,15 +106,8 @@ def _steps(series: StepSeries, at_s: float, until_s: float) -> slice:
     return slice(int(first), int(stop))
 
 
-def thinned(lessons: Sequence[Lesson]) -> list[Lesson]:
-    """Return lessons that have at most `ROWS` rows together, thinned alike."""
-    rows = sum(lesson.until * len(lesson.tables) for lesson in lessons)
-    return [replace(lesson, stride=max(1, math.ceil(rows / ROWS))) for lesson in lessons]
-
-
-def fitted(lessons: Sequence[Lesson], quantiles: tuple[float, ...], recipe: Recipe) -> Learned | None:
-    """Return a model of these lessons, thinned; `None` if they teach too little."""
-    return learn(thinned(lessons), quantiles, recipe) if lessons else None
+def _fitted(lessons: Sequence[Lesson], quantiles: tuple[float, ...], recipe: Recipe) -> Learned | None:
+    return learn(lessons, quantiles, recipe) if lessons else None
 
 
 def _say(logs: Mapping[int, Logs], tables: Tables, span: slice, models: Sequence[Learned | None]) -> None:

@@ -6,11 +6,13 @@ from typing import Annotated
 import typer
 
 from foreslice.commands.options import (
+    AllowingFile,
     DemandColumn,
     DemandFile,
     Output,
     OutputForm,
     QuantileList,
+    RecipeFile,
     SeriesColumn,
     TimeColumn,
     WindowsAhead,
@@ -35,6 +37,8 @@ def backtest(  # noqa: PLR0913, PLR0917 -- options
     ] = "peak",
     zone: Annotated[str, typer.Option(help="Time zone that users live by.")] = "UTC",
     country: Annotated[str, typer.Option(help="Country whose holidays count, ISO 3166; empty = none.")] = "",
+    recipe: RecipeFile = None,
+    config_file: AllowingFile = None,
     plot: Annotated[
         Path | None, typer.Option(help="Leave pictures in this HTML file.", show_default=False)
     ] = None,
@@ -54,5 +58,7 @@ def backtest(  # noqa: PLR0913, PLR0917 -- options
         test_from=test_from,
         target=target,
         calendar=Calendar(zone, country),
+        recipe=recipe,
+        config=config_file,
     )
     run_backtest(asked, plot=plot, as_json=output is Output.JSON)

@@ -28,5 +28,14 @@ SeriesColumn = Annotated[
 DemandColumn = Annotated[str, typer.Option("--value", help="Column with demand.")]
 WindowsAhead = Annotated[str, typer.Option("--windows", help="Windows ahead.")]
 QuantileList = Annotated[str, typer.Option("--quantiles", help="Quantiles, rising.")]
+RecipeFile = Annotated[
+    Path | None, typer.Option("--recipe", help="How models are learnt (YAML).", show_default=False)
+]
+AllowingFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", "-c", help="Settings file that allows what the recipe names.", show_default=False
+    ),
+]
 ConfigFile = Annotated[Path, typer.Option("--config", "-c", help="Settings file.", show_default=False)]
 OutputForm = Annotated[Output, typer.Option("--output", "-o", help="Form of what is printed.")]

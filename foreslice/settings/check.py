@@ -9,8 +9,9 @@ from pathlib import Path
 
 from fleet.errors import InputError
 from fleet.workload import WorkloadKey
-from foreslice.settings.load import InvalidSettings, load
+from foreslice.settings.load import load
 from foreslice.settings.schema import Settings
+from foreslice.settings.yaml_file import InvalidSettings
 
 
 @dataclass(frozen=True, slots=True)

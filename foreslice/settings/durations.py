@@ -27,7 +27,9 @@ def written(duration_s: float) -> str:
     return f"{duration_ms // _UNITS_MS[unit]}{unit}"
 
 
-def _plausible(low: str, high: str) -> Any:  # noqa: ANN401 -- an annotation is not a type that can be written
+def plausible(low: str, high: str) -> Any:  # noqa: ANN401 -- an annotation is not a type that can be written
+    """Return the annotation of a duration between two, in seconds."""
+
     def check(text: object) -> float:
         value_s = seconds(text)
         if not seconds(low) <= value_s <= seconds(high):
@@ -39,23 +41,32 @@ def _plausible(low: str, high: str) -> Any:  # noqa: ANN401 -- an annotation is 
     return Annotated[float, BeforeValidator(check), WithJsonSchema(schema)]
 
 
-FirstToken = _plausible("10ms", "120s")
+FirstToken = plausible("10ms", "120s")
 """Plausible limits on time to first token; outside, someone mistook the unit."""
 
-InterToken = _plausible("1ms", "5s")
+InterToken = plausible("1ms", "5s")
 """Plausible limits on inter-token latency."""
 
-EndToEnd = _plausible("10ms", "1h")
+EndToEnd = plausible("10ms", "1h")
 """Plausible limits on the time from a request to its last token."""
 
-Pause = _plausible("1s", "1d")
+Pause = plausible("1s", "1d")
 """Plausible waiting times of the loop."""
 
-Lead = _plausible("1s", "5h")
+Lead = plausible("1s", "5h")
 """Plausible times from decided to ready; with its age added, a forecast's 6 h still reach beyond them."""
 
-Span = _plausible("1m", "30d")
+Span = plausible("1m", "30d")
 """Plausible lengths of a time in which nothing is touched."""
 
-History = _plausible("1h", "90d")
+History = plausible("1h", "90d")
 """Plausible lengths of history to learn from."""
+
+Window = plausible("1m", "1d")
+"""Plausible windows ahead."""
+
+Memory = plausible("6h", "60d")
+"""Plausible times over which errors are remembered."""
+
+Apart = plausible("0s", "1h")
+"""Plausible distances between moments that are learnt from."""

@@ -14,6 +14,7 @@ from fleet.workload import Isolation, Router, Tier
 from foreslice.settings.durations import EndToEnd, FirstToken, History, InterToken, Lead, Pause, written
 from foreslice.settings.engines import AUTO, EngineSettings, LabelValues, Several, engines_of, misfit
 from foreslice.settings.group import Group
+from foreslice.settings.learning import LearningSettings
 from foreslice.settings.model import ModelSettings, one_of, or_a_name
 from foreslice.settings.restraint import FreezeSettings, ShrinkSettings
 from predictor.copies import SCRAPER_LABELS
@@ -253,6 +254,7 @@ class Settings(Group):
     acting: Annotated[bool, Field(description="false: decide and say, write nothing")] = False
     loop: LoopSettings = LoopSettings()
     history: HistorySettings | None = None
+    learning: LearningSettings = LearningSettings()
     shrink: ShrinkSettings = ShrinkSettings()
     freezes: Annotated[
         tuple[FreezeSettings, ...], Field(description="times in which nothing is moved or removed")
@@ -344,9 +346,3 @@ def json_schema_text() -> str:
             if field.get("type") == "string" and isinstance(field.get("default"), float):
                 field["default"] = written(field["default"])
     return json.dumps(schema, indent=2) + "\n"
-
-
-def known_keys() -> list[str]:
-    """Return every key that a settings file may have, anywhere."""
-    definitions = Settings.model_json_schema()["$defs"].values()
-    return sorted({*Settings.model_fields, *(key for d in definitions for key in d.get("properties", {}))})

@@ -13,15 +13,16 @@ from predictor.blend import Line, Origin
 from predictor.calendar import Calendar
 from predictor.features import Features, features
 from predictor.forecasters.base import STRIDE, Row, pinball
-from predictor.learned import LEAST_S, OWN, Learned, Lesson, learn
+from predictor.learned import LEAST_S, Learned, Lesson, learn
 from predictor.ports import BUCKET_S, WorkSeries
+from predictor.recipe import Recipe
 from predictor.steps import DAY_S, StepSeries
 
 STEP_S = STRIDE * BUCKET_S
 """Features of single minutes were measured to add nothing from ten minutes ahead on."""
 
 LEARNED = tuple(index for index, window_s in enumerate(WINDOWS_S) if 3 * STEP_S <= window_s <= 12 * STEP_S)
-"""Windows of the grid that are learnt: over shorter ones what stands now says most, and steps are too
+"""Windows of the grid that may be learnt: over shorter ones what stands now says most, and steps are too
 long."""
 
 HELD_OUT_S = 2 * DAY_S
@@ -38,9 +39,6 @@ _ENOUGH = DAY_S // STEP_S // 2
 
 Below = Mapping[int, Mapping[int, float]]
 
-_THINNED = 2
-"""Every how manieth step is learnt from."""
-
 
 class LearnedRung:
     """Forecasts of windows in `LEARNED`, made as a five-minute step closes and standing until the next does.
@@ -49,6 +47,9 @@ class LearnedRung:
     then on. It has the windows in which a model that had not seen the last two days cost less there than the
     rung below: the pinball loss, summed over quantiles, of what it had said a step *earlier*. A forecast
     stands that long, so it is judged as it is when it is oldest.
+
+    Attributes:
+        model: The last model, which has seen all of the history.
     """
 
     rung = "learned"
@@ -56,7 +57,7 @@ class LearnedRung:
     def __init__(
         self, model: Learned, calendar: Calendar, series: StepSeries, watched: Mapping[int, _Watched]
     ) -> None:
-        self._model = model
+        self.model = model
         self._calendar = calendar
         self._series = series
         self._highest = float(np.nanmax(series.highest))
@@ -64,28 +65,30 @@ class LearnedRung:
         self._watched = watched
 
     @classmethod
-    def trained(cls, history: WorkSeries, below: Below, calendar: Calendar) -> LearnedRung | None:
+    def trained(cls, history: WorkSeries, below: Below, recipe: Recipe) -> LearnedRung | None:
         """Return a rung that has learnt from a history, `None` where that is too short or no window is won.
 
         Args:
             history: Minutes of work.
             below: What the rung below lost: by window of the grid and by when it opened, seconds since the
                 epoch.
-            calendar: That the workload's users live by.
+            recipe: How models are learnt, and of which windows in `LEARNED`.
         """
         series = StepSeries.of_minutes(history.start_s, history.work, history.is_censored, STEP_S)
         held_out = len(series) - HELD_OUT_S // STEP_S
         if held_out < LEAST_S // STEP_S:
             return None
-        tables = features(series, [WINDOWS_S[window] for window in LEARNED], calendar)
-        first = _model(tables, held_out)
+        windows = [window for window in LEARNED if WINDOWS_S[window] in recipe.question.windows_s]
+        calendar = recipe.question.calendar
+        tables = features(series, [WINDOWS_S[window] for window in windows], calendar)
+        first = learn([Lesson(tables, held_out, STEP_S)], QUANTILES, recipe)
         if first is None:
             return None
-        watched = {window: _Watched(WINDOWS_S[window]) for window in LEARNED}
+        watched = {window: _Watched(WINDOWS_S[window], recipe) for window in windows}
         for one in watched.values():
             one.run_in(series, tables[one.window_s], first, held_out)
-        won = {window: one for window, one in watched.items() if one.has_won(below.get(window, {}))}
-        last = _model(tables, len(series)) if won else None
+        won = {window: one for window, one in watched.items() if has_won(one.losses, below.get(window, {}))}
+        last = learn([Lesson(tables, len(series), STEP_S)], QUANTILES, recipe) if won else None
         if last is None:
             return None
         rung = cls(last, calendar, series, won)
@@ -116,23 +119,25 @@ class LearnedRung:
         tables = features(series, windows_s, self._calendar, since=len(series) - 1)
         for watched in self._watched.values():
             table = tables[watched.window_s]
-            logs, anchored = self._model.predict(table.rows, watched.window_s)
+            logs, anchored = self.model.predict(table.rows, watched.window_s)
             origin = Origin.of(table, 0, self._highest, logs, anchored)
             watched.advance(series, len(series), origin)
 
 
-def _model(tables: Mapping[int, Features], until: int) -> Learned | None:
-    return learn([Lesson(tables, until, STEP_S, _THINNED)], QUANTILES, OWN)
+def has_won(ours: Mapping[int, float], below: Mapping[int, float]) -> bool:
+    """Return whether forecasts cost less than those of the rung below, at the moments known of both."""
+    both = ours.keys() & below.keys()
+    return len(both) >= _ENOUGH and sum(ours[at] for at in both) < sum(below[at] for at in both)
 
 
 class _Watched:
-    """One window: its forecasts, and what they lost."""
+    """One window: its forecasts, and what they lost, by when the window opened."""
 
-    def __init__(self, window_s: int) -> None:
+    def __init__(self, window_s: int, recipe: Recipe) -> None:
         self.window_s = window_s
-        self._losses: dict[int, float] = {}
+        self.losses: dict[int, float] = {}
         self._width = window_s // STEP_S
-        self._line = Line(QUANTILES, STEP_S, self._width)
+        self._line = Line(QUANTILES, STEP_S, self._width, recipe.calibration)
         self._rows: deque[Row | None] = deque(maxlen=self._width + 2)
 
     @property
@@ -150,11 +155,6 @@ class _Watched:
             origin = Origin.of(table, step, highest[step], said[0][None], np.array([said[1]]))
             self.advance(series, step + 1, origin, is_fair=place >= 0)
 
-    def has_won(self, below: Mapping[int, float]) -> bool:
-        """Return whether it cost less than the rung below, at the moments known of both."""
-        both = self._losses.keys() & below.keys()
-        return len(both) >= _ENOUGH and sum(self._losses[at] for at in both) < sum(below[at] for at in both)
-
     def advance(self, series: StepSeries, end: int, origin: Origin, *, is_fair: bool = True) -> None:
         """Take in the step before `end`: note what the window that it closes cost, and forecast the next one.
 
@@ -167,4 +167,4 @@ class _Watched:
         older = self._rows[0] if len(self._rows) == self._rows.maxlen else None
         if older is not None and math.isfinite(closed):
             opened_s = series.start_s + (end - self._width) * STEP_S
-            self._losses[opened_s] = pinball(closed, older.work)
+            self.losses[opened_s] = pinball(closed, older.work)

@@ -25,7 +25,7 @@ from predictor.registry.manifest import (
     Versions,
     manifest_of,
 )
-from predictor.registry.trust import packed, unpacked
+from predictor.registry.trust import MODELS, packed, unpacked
 
 MANIFEST, MODEL, GOLDEN, CARD = "manifest.json", "model.skops", "golden.skops", "card.md"
 FILES = (MODEL, GOLDEN, CARD)
@@ -112,13 +112,16 @@ def write(
     return {**files, MANIFEST: manifest.as_bytes()}
 
 
-def read(files: Mapping[str, bytes | None], name: str, version: str) -> Artefact:
+def read(
+    files: Mapping[str, bytes | None], name: str, version: str, trusted: frozenset[str] = MODELS
+) -> Artefact:
     """Return the artefact in these files, after everything that is said of it was found to hold.
 
     Args:
         files: By name, `None` = not there.
         name: Of the model that it has to be a version of.
         version: That it has to be.
+        trusted: Full names of the types that the model may consist of, beside plain data.
 
     Raises:
         ValueError: It does not hold; in words for the user.
@@ -133,7 +136,7 @@ def read(files: Mapping[str, bytes | None], name: str, version: str) -> Artefact
             raise ValueError(f"{file.name} is not what was published (another SHA-256)")
         contents[file.name] = data
     try:
-        model = unpacked(contents[MODEL])
+        model = unpacked(contents[MODEL], trusted)
     except ValueError as error:
         raise ValueError(f"{MODEL} {error}") from error
     _check_golden(model, contents[GOLDEN], manifest.signature)
@@ -190,7 +193,8 @@ def _check_golden(model: Any, data: bytes, signature: Signature) -> None:  # noq
     except ValueError as error:
         raise ValueError(f"{GOLDEN} {error}") from error
     try:
-        _check_depth(model.forest)
+        if isinstance(model.models, Forest):
+            _check_depth(model.models)
         said = _answers(model, golden["rows"], signature)
         is_same = said.shape == golden["said"].shape and np.allclose(
             said, golden["said"], rtol=SAME, atol=SAME, equal_nan=True

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fleet.errors import InputError
-from predictor.backtest import Question
 from predictor.features import features
-from predictor.learned import POOLED, Lesson, Recipe
+from predictor.learned import Lesson, learn
+from predictor.recipe import Question, Recipe
 from predictor.registry import artefact
 from predictor.registry.artefact import Model
 from predictor.registry.manifest import Signature, Training, fingerprint
 from predictor.registry.trial import Folds, scores_of
-from predictor.rolling import fitted
 from predictor.steps import StepSeries
 
 
@@ -27,29 +26,27 @@ def challenger(
     name: str,
     series: Sequence[StepSeries],
     *,
-    question: Question,
+    recipe: Recipe,
     tried_from_s: int,
     champions: Mapping[str, Model],
     made_s: int,
-    recipe: Recipe = POOLED,
 ) -> dict[str, bytes]:
     """Return the files of one model of all series, scored beside champions on what none of them has seen.
 
     Args:
         name: Of the model.
         series: Of equal step.
-        question: What is forecast of them.
+        recipe: How it is learnt, and what is forecast.
         tried_from_s: What ends later is not learnt from but tried on: first calibrated, then scored.
         champions: Models by version whose losses a gate will ask for, of the same signature and taught on
             nothing later than that.
         made_s: Now, seconds since the epoch.
-        recipe: Settings of the trees.
 
     Raises:
         InputError: Steps differ, a window is not whole steps, or there is too little to learn from or to
             try on.
     """
-    where = f"model {name}"
+    where, question = f"model {name}", recipe.question
     if len({one.step_s for one in series}) != 1:
         raise InputError("has series of several steps, or none", where=where, fix="give series of one step")
     step_s = series[0].step_s
@@ -59,7 +56,7 @@ def challenger(
     cuts = [min(len(one), max(0, (tried_from_s - one.start_s) // step_s)) for one in series]
     tables = [features(one, question.windows_s, question.calendar, question.target) for one in series]
     lessons = [Lesson(one, cut, step_s) for one, cut in zip(tables, cuts, strict=True) if cut]
-    model = fitted(lessons, question.quantiles, recipe)
+    model = learn(lessons, question.quantiles, recipe) if lessons else None
     if model is None:
         raise InputError("has too little to learn from", where=where, fix="give more days before those tried")
     folds = Folds(tables, cuts, step_s, question.quantiles)

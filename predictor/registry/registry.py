@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from fleet.errors import InputError
@@ -13,7 +13,7 @@ from predictor.registry.files import Files
 from predictor.registry.gate import objections
 from predictor.registry.manifest import Manifest, Signature
 from predictor.registry.pointer import FOLDER, UNPROMOTED, Pointer, Promotion
-from predictor.registry.trust import MOST_BYTES
+from predictor.registry.trust import MODELS, MOST_BYTES
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _VERSION = re.compile(r"[0-9a-f]{12}")
@@ -43,10 +43,12 @@ class Registry:
 
     Args:
         url: A folder, or any fsspec URL.
+        allowed: Import paths of estimators, beside ours, that models may be made of.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, allowed: Collection[str] = ()) -> None:
         self._files = Files(url)
+        self._trusted = MODELS.union(allowed)
 
     def publish(self, files: Mapping[str, bytes], name: str) -> str:
         """Store what `artefact.write` made, the manifest last, and return the name of the version.
@@ -176,7 +178,7 @@ class Registry:
         signature: Signature | None = None,
     ) -> Artefact:
         try:
-            found = artefact.read(files, name, version)
+            found = artefact.read(files, name, version, self._trusted)
             if signature is not None:
                 check_signature(found.manifest.signature, signature)
         except ValueError as error:

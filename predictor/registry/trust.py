@@ -14,7 +14,9 @@ from typing import Any
 
 import skops.io
 
-MODELS = frozenset({"predictor.learned.Learned", "predictor.forest.Forest"})
+MODELS = frozenset(
+    {"predictor.learned.Learned", "predictor.forest.Forest", "predictor.regressors.Regressors"}
+)
 """Types of ours that a stored model may consist of, beside plain data."""
 
 MOST_BYTES = 32 * 2**20
@@ -27,7 +29,9 @@ _PLAIN = {
     "TupleNode": frozenset({"builtins.tuple"}),
     "DictNode": frozenset({"builtins.dict"}),
     "TypeNode": _SCALARS,
-    "NdArrayNode": frozenset({"numpy.ndarray"}),
+    "NdArrayNode": frozenset(
+        {"numpy.ndarray", "numpy.float64", "numpy.float32", "numpy.int64", "numpy.int32"}
+    ),
     "CachedNode": _SCALARS,
 }
 _INDEX = "schema.json"

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from fleet.demand import QUANTILES, WINDOWS_S
-from predictor.calendar import Calendar
 from predictor.forecasters.learned import HELD_OUT_S, LEARNED, STEP_S, LearnedRung
 from predictor.ladder import Ladder
 from predictor.learning import Learning
 from predictor.ports import BUCKET_S
+from tests.builders.recipes import OWN
 from tests.builders.work import DAY, KEY, series
 
 EVERYTHING = dict.fromkeys(LEARNED, math.inf)
@@ -43,7 +43,7 @@ def rung_of(minutes=6 * DAY):
 
 
 def trained(work, loss=math.inf, **given):
-    return LearnedRung.trained(series(work, **given), below(len(work) / DAY, loss), Calendar())
+    return LearnedRung.trained(series(work, **given), below(len(work) / DAY, loss), OWN)
 
 
 def test_it_serves_windows_of_a_quarter_of_an_hour_to_an_hour():
@@ -58,7 +58,7 @@ def test_it_takes_five_days_of_history(days, is_made):
 def test_it_is_made_only_where_it_has_won():
     assert trained(cron(6), loss=0.0) is None
     short = below(6, math.inf) | {LEARNED[0]: dict.fromkeys(range(0, 6 * 86400, STEP_S), 0.0)}
-    rung = LearnedRung.trained(series(cron(6)), short, Calendar())
+    rung = LearnedRung.trained(series(cron(6)), short, OWN)
     assert [False, True, True] == [rung.row(window) is not None for window in LEARNED]
     assert rung.row(0) is None
 
@@ -67,7 +67,7 @@ def test_a_win_takes_half_a_day_of_comparisons():
     few = {
         window: dict.fromkeys(range(6 * 86400 - 12 * 3600, 6 * 86400, STEP_S), math.inf) for window in LEARNED
     }
-    assert LearnedRung.trained(series(cron(6)), few, Calendar()) is None
+    assert LearnedRung.trained(series(cron(6)), few, OWN) is None
     assert HELD_OUT_S > 43200
 
 
@@ -131,7 +131,7 @@ def done(rung):
 
 
 def train(history, lost):
-    return done(LearnedRung.trained(history, lost, Calendar()))
+    return done(LearnedRung.trained(history, lost, OWN))
 
 
 def test_the_ladder_climbs_to_it_where_it_won():

@@ -8,7 +8,8 @@ from multiprocessing import active_children
 import numpy as np
 import pytest
 
-from foreslice.training import Workshop, train_here
+from foreslice.training import Workshop, here
+from tests.builders.recipes import OWN
 from tests.builders.work import DAY, series
 
 PATIENCE_S = 60
@@ -32,7 +33,7 @@ def asked(workshop, history):
 
 
 def test_a_rung_is_made_elsewhere_one_at_a_time(history):
-    workshop = Workshop()
+    workshop = Workshop(OWN)
     first = workshop.train(history, {})
     assert first is not None
     assert workshop.train(history, {}) is None or first.done()
@@ -41,7 +42,7 @@ def test_a_rung_is_made_elsewhere_one_at_a_time(history):
 
 
 def test_a_child_that_was_killed_is_replaced(history):
-    workshop = Workshop()
+    workshop = Workshop(OWN)
     assert workshop.train(history, {}).result(PATIENCE_S) is None
     (child,) = active_children()
     os.kill(child.pid, signal.SIGKILL)
@@ -53,11 +54,11 @@ def test_a_child_that_was_killed_is_replaced(history):
 
 
 def test_a_failure_is_kept_and_the_next_one_goes_on(history):
-    workshop = Workshop()
+    workshop = Workshop(OWN)
     with pytest.raises(AttributeError):
         workshop.train(None, {}).result(PATIENCE_S)
     assert asked(workshop, history).result(PATIENCE_S) is None
 
 
 def test_a_replay_makes_them_on_the_spot(history):
-    assert train_here(history, {}).done()
+    assert here(OWN)(history, {}).done()

@@ -4,7 +4,12 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-dev.lock")
+LOCKS = (
+    "requirements.lock",
+    "requirements-build.lock",
+    "requirements-dev.lock",
+    "requirements-notebooks.lock",
+)
 
 
 def pins(text):
@@ -27,8 +32,12 @@ def locked(root):
         ("requirements-build.lock", lambda project: project["build-system"]["requires"]),
         ("requirements-build.lock", lambda project: project["dependency-groups"]["build"]),
         ("requirements-dev.lock", lambda project: project["dependency-groups"]["dev"]),
+        (
+            "requirements-notebooks.lock",
+            lambda project: project["project"]["optional-dependencies"]["notebooks"],
+        ),
     ],
-    ids=["runtime", "build backend", "build", "dev"],
+    ids=["runtime", "build backend", "build", "dev", "notebooks"],
 )
 def test_what_pyproject_asks_for_is_locked_at_a_version_that_it_allows(project, locked, lock, wanted):
     requirements = [Requirement(text) for text in wanted(project)]

@@ -7,14 +7,13 @@ import pandas as pd
 import pytest
 
 from fleet.errors import InputError
-from foreslice.challenging import run_train
+from foreslice.challenging import Asked, run_train
 from foreslice.models import run_promote
-from predictor.backtest import Question
 from predictor.registry.registry import Registry
 from predictor.sources.demand_table import Columns
 from tests.builders.demand import DAY, HALF_HOUR_S, office
 
-QUESTION = Question((1800,), (0.9,))
+WINDOWS = "30m"
 
 
 def heights(days, seed):
@@ -37,8 +36,12 @@ def table(tmp_path):
     return write
 
 
-def trained(capsys, file, store, question=QUESTION, tried=0.4):
-    run_train(file, Columns("t", "by", "value"), question, tried, (str(store), "fleet"), as_json=True)
+def asked(file=None, config=None, recipe=None, windows=WINDOWS):
+    return Asked(file, Columns("t", "by", "value"), config, recipe, windows, quantiles=".9")
+
+
+def trained(capsys, file, store, windows=WINDOWS, tried=0.4):
+    run_train(asked(file, windows=windows), tried, (str(store), "fleet"), as_json=True)
     return json.loads(capsys.readouterr().out)
 
 
@@ -66,7 +69,7 @@ def test_a_second_one_is_tried_beside_what_serves(capsys, table, tmp_path):
     [
         ({"tried": 0.6}, "has learnt from what it would be tried on; give newer demand"),
         (
-            {"question": Question((3600,), (0.9,))},
+            {"windows": "1h"},
             r"what serves has windows_s \(1800,\), wanted are \(3600,\)",
         ),
     ],
@@ -90,9 +93,7 @@ def test_what_serves_is_not_tried_on_other_steps(capsys, table, tmp_path):
 
 
 def test_it_says_what_it_stored(capsys, table, tmp_path):
-    run_train(
-        table(12), Columns("t", "by", "value"), QUESTION, 0.4, (str(tmp_path / "s"), "fleet"), as_json=False
-    )
+    run_train(asked(table(12)), 0.4, (str(tmp_path / "s"), "fleet"), as_json=False)
     stored, gate = capsys.readouterr().out.splitlines()
     assert stored.startswith("stored: fleet/")
     assert "`foreslice models promote` lets it serve" in gate

@@ -7,7 +7,8 @@ import pytest
 from capacity.catalogue import MODELS
 from capacity.formats import FORMATS
 from fleet.boards import BOARDS
-from foreslice.settings.load import InvalidSettings, load, models_of, workloads_of
+from foreslice.settings.load import load, models_of, workloads_of
+from foreslice.settings.yaml_file import InvalidSettings
 from tests.builders.configs import LLAMA_8B
 from tests.unit.foreslice.test_settings import GOOD, HEAD, RECORDED, one
 

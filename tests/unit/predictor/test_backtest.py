@@ -3,17 +3,19 @@
 import numpy as np
 import pytest
 
-from predictor.backtest import LAST, LAST_WEEK, OURS, SMOOTHED, YESTERDAY, Question, backtest
+from predictor.backtest import LAST, LAST_WEEK, OURS, SMOOTHED, YESTERDAY, backtest
 from predictor.features import Target
+from predictor.recipe import Question
 from predictor.scorecard import card
 from tests.builders.demand import DAY, office, steps
+from tests.builders.recipes import RECIPES
 
 QUANTILES = (0.9, 0.95)
 
 
 def run(*series, test_from=4 * DAY, windows_s=(3600,), target=Target.PEAK):
     told, _ = backtest(
-        series, [test_from] * len(series), Question(windows_s, QUANTILES, target), lambda *_: None
+        series, [test_from] * len(series), Question(windows_s, QUANTILES, target), RECIPES, lambda *_: None
     )
     return told
 
@@ -71,7 +73,9 @@ def test_series_of_different_steps_are_told_in_their_order():
 def test_progress_ends_near_one_and_never_falls():
     shares = []
     series = [steps(office(2.5)), steps(office(2.5, seed=1))]
-    backtest(series, [2 * DAY] * 2, Question((3600,), QUANTILES), lambda _, done: shares.append(done))
+    backtest(
+        series, [2 * DAY] * 2, Question((3600,), QUANTILES), RECIPES, lambda _, done: shares.append(done)
+    )
     assert shares == sorted(shares)
     assert 0.5 < shares[-1] <= 1
 

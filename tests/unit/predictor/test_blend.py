@@ -7,6 +7,7 @@ import pytest
 
 from predictor.blend import CUT, Blend, Errors, Line, Origin
 from predictor.conformal import ENOUGH
+from tests.builders.recipes import CALIBRATION
 
 QUANTILES = (0.5, 0.9, 0.95)
 NAN = math.nan
@@ -31,7 +32,7 @@ def origin(last=10.0, learned=NAN, anchored=NAN, seasonal=None, highest=20.0):
 
 def taught(outcomes, blend=None, is_bound=False, **given):
     """A blend that has said something from the same origin each time, and seen what came."""
-    blend = blend or Blend(QUANTILES, STEP_S)
+    blend = blend or Blend(QUANTILES, STEP_S, CALIBRATION)
     for at, actual in enumerate(outcomes):
         start = origin(**given)
         blend.learn(at, start, blend.forecast(start), actual, is_bound=is_bound)
@@ -39,7 +40,7 @@ def taught(outcomes, blend=None, is_bound=False, **given):
 
 
 def test_nothing_is_said_of_nothing():
-    assert Blend(QUANTILES, STEP_S).forecast(origin()) is None
+    assert Blend(QUANTILES, STEP_S, CALIBRATION).forecast(origin()) is None
 
 
 def test_without_a_model_it_is_last_plus_residual():
@@ -49,13 +50,13 @@ def test_without_a_model_it_is_last_plus_residual():
 
 
 def test_a_model_is_used_before_there_are_errors_to_learn_from():
-    said = Blend(QUANTILES, STEP_S).forecast(origin(learned=[10, 12, 14], anchored=11))
+    said = Blend(QUANTILES, STEP_S, CALIBRATION).forecast(origin(learned=[10, 12, 14], anchored=11))
     np.testing.assert_allclose([10.5, 12, 14], said.demand)
 
 
 def test_a_model_that_knows_what_comes_is_believed():
     outcomes = np.random.default_rng(0).uniform(8, 16, 400)
-    blend = Blend(QUANTILES, STEP_S)
+    blend = Blend(QUANTILES, STEP_S, CALIBRATION)
     for at, actual in enumerate(outcomes):
         start = origin(learned=[actual] * 3, anchored=actual)
         blend.learn(at, start, blend.forecast(start), actual, is_bound=False)
@@ -74,7 +75,9 @@ def test_forecasts_are_ordered_finite_and_not_negative():
 
 
 def test_no_model_is_believed_above_all_that_was_ever_seen():
-    said = Blend(QUANTILES, STEP_S).forecast(origin(learned=[1e9] * 3, anchored=1e9, highest=25.0))
+    said = Blend(QUANTILES, STEP_S, CALIBRATION).forecast(
+        origin(learned=[1e9] * 3, anchored=1e9, highest=25.0)
+    )
     np.testing.assert_allclose([25] * 3, said.demand)
 
 
@@ -97,7 +100,7 @@ def test_a_lower_bound_may_raise_and_never_lowers():
 
 def test_a_mixture_that_covers_too_little_is_raised():
     """The model says 10 for .95 where up to 16 comes; nothing else is there to be mixed in."""
-    blend = Blend((0.95,), STEP_S)
+    blend = Blend((0.95,), STEP_S, CALIBRATION)
     start = Origin(10.0, 10.0, 0.0, NAN, 40.0, np.zeros((1, 1)), np.array([NAN]))
     for at, actual in enumerate(np.random.default_rng(0).uniform(8, 16, 120)):
         blend.learn(at, start, blend.forecast(start), actual, is_bound=False)
@@ -131,7 +134,7 @@ def test_errors_are_forgotten_with_time():
 
 
 def test_a_line_learns_from_a_window_when_it_has_closed():
-    line, blend = Line(QUANTILES, STEP_S, 3), Blend(QUANTILES, STEP_S)
+    line, blend = Line(QUANTILES, STEP_S, 3, CALIBRATION), Blend(QUANTILES, STEP_S, CALIBRATION)
     outcomes = np.random.default_rng(0).uniform(8, 16, 200)
     starts = [origin(last=value) for value in outcomes]
     opened = []
@@ -147,7 +150,7 @@ def test_a_line_learns_from_a_window_when_it_has_closed():
 
 
 def test_a_window_that_is_not_known_whole_teaches_nothing():
-    line, other = Line(QUANTILES, STEP_S, 1), Line(QUANTILES, STEP_S, 1)
+    line, other = Line(QUANTILES, STEP_S, 1, CALIBRATION), Line(QUANTILES, STEP_S, 1, CALIBRATION)
     for value in np.random.default_rng(0).uniform(8, 16, 60):
         line.advance(origin(), value, is_bound=False)
         other.advance(origin(), value, is_bound=False)

@@ -6,6 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from predictor.boosting import QuantileBoosting
 from predictor.forest import Forest
+from tests.builders.recipes import OWN
 
 
 @parametrize_with_checks(
@@ -24,7 +25,7 @@ def table(rows=600, columns=6, seed=0):
 @pytest.mark.parametrize("quantile", [0.5, 0.9])
 def test_it_covers_its_quantile(quantile):
     features, targets = table(4000)
-    model = QuantileBoosting(quantile).fit(features[:3000], targets[:3000])
+    model = QuantileBoosting(quantile, **OWN.parameters).fit(features[:3000], targets[:3000])
     assert pytest.approx(quantile, abs=0.04) == np.mean(targets[3000:] <= model.predict(features[3000:]))
 
 

@@ -5,16 +5,17 @@ import pytest
 
 from predictor.calendar import WEEKDAY, Calendar
 from predictor.features import features
-from predictor.learned import LEAST_ROWS, Lesson, Recipe, learn
+from predictor.learned import LEAST_ROWS, ROWS, Lesson, learn, thinned_to
 from tests.builders.demand import DAY, HALF_HOUR_S, office, steps
+from tests.builders.recipes import recipe
 
-QUICK = Recipe(trees=20, learning_rate=0.2)
+QUICK = recipe(trees=20, learning_rate=0.2)
 WINDOWS_S = (1800, 3600)
 
 
-def lesson(values, until=None, is_censored=None, **options):
+def lesson(values, until=None, is_censored=None):
     tables = features(steps(values, is_censored=is_censored), WINDOWS_S, Calendar())
-    return Lesson(tables, len(values) if until is None else until, HALF_HOUR_S, **options)
+    return Lesson(tables, len(values) if until is None else until, HALF_HOUR_S)
 
 
 def said(model, values, window_s=1800):
@@ -67,7 +68,7 @@ def test_too_little_teaches_nothing():
 @pytest.mark.parametrize(("days", "is_looked_at"), [(20, False), (21, True)])
 def test_the_day_of_the_week_counts_from_three_weeks_on(days, is_looked_at):
     taught = lesson(office(days))
-    model = learn([taught], (0.5,), Recipe(trees=2))
+    model = learn([taught], (0.5,), recipe(trees=2))
     assert is_looked_at == model.columns[taught.tables[1800].names.index(WEEKDAY)]
 
 
@@ -105,6 +106,19 @@ def test_a_long_series_does_not_drown_a_short_one():
 
 def test_thinning_learns_from_every_second_step():
     values = office(8)
-    whole, thin = (learn([lesson(values, stride=stride)], (0.5,), QUICK) for stride in (1, 2))
+    whole, thin = (
+        learn([lesson(values)], (0.5,), recipe(every_s=every_s, trees=20, learning_rate=0.2))
+        for every_s in (0, 2 * HALF_HOUR_S)
+    )
     apart = said(whole, values)[0][2 * DAY :] / said(thin, values)[0][2 * DAY :]
     assert 0 < np.abs(np.log(apart)).mean() < 0.2
+
+
+@pytest.mark.parametrize(
+    ("steps_each", "windows", "stride"),
+    [([10], 2, 1), ([ROWS], 1, 1), ([ROWS], 2, 2), ([ROWS, ROWS // 2], 2, 3)],
+)
+def test_many_rows_are_thinned_alike(steps_each, windows, stride):
+    lessons = [Lesson(dict.fromkeys(range(windows)), until, HALF_HOUR_S) for until in steps_each]
+    assert stride == thinned_to(lessons, every_s=0)
+    assert max(stride, 2) == thinned_to(lessons, every_s=2 * HALF_HOUR_S)

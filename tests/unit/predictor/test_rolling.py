@@ -5,16 +5,16 @@ import pytest
 
 from predictor.calendar import Calendar
 from predictor.features import features
-from predictor.learned import Lesson
-from predictor.rolling import ROWS, refit_times, roll, thinned
+from predictor.rolling import refit_times, roll
 from predictor.steps import DAY_S
-from tests.builders.demand import DAY, HALF_HOUR_S, office, steps
+from tests.builders.demand import DAY, office, steps
+from tests.builders.recipes import RECIPES
 
 
 def rolled(*series, first_day=4):
     tables = [features(one, (3600,), Calendar()) for one in series]
     first_s = [one.start_s + first_day * DAY_S for one in series]
-    return roll(series, tables, first_s, (0.9,), lambda *_: None)
+    return roll(series, tables, first_s, (0.9,), RECIPES, lambda *_: None)
 
 
 def days(starts, ends, firsts):
@@ -63,12 +63,3 @@ def test_a_new_series_is_served_by_what_others_have_taught():
     assert np.isnan(new.learned[:, 0]).all()
     assert np.isfinite(new.learned[:, 1]).all()
     assert np.isfinite(alone.learned[4 * DAY :, 0]).all()
-
-
-@pytest.mark.parametrize(
-    ("steps_each", "windows", "stride"),
-    [([10], 2, 1), ([ROWS], 1, 1), ([ROWS], 2, 2), ([ROWS, ROWS // 2], 2, 3)],
-)
-def test_many_rows_are_thinned_alike(steps_each, windows, stride):
-    lessons = [Lesson(dict.fromkeys(range(windows)), until, HALF_HOUR_S) for until in steps_each]
-    assert {stride} == {one.stride for one in thinned(lessons)}

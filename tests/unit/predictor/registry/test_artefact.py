@@ -103,7 +103,7 @@ def test_something_else_than_such_a_model_is_refused(stored):
 @pytest.mark.parametrize("depth", [1, 10**15, -1])
 def test_trees_that_would_be_walked_for_ever_are_refused(depth):
     sound = model()
-    endless = replace(sound, forest=replace(sound.forest, depth=depth))
+    endless = replace(sound, models=replace(sound.models, depth=depth))
     swapped = edited({**files(), MODEL: packed(endless)}, lambda found: None, rehash=[MODEL])
     refused(swapped, f"trees of 1 nodes are {depth} deep")
 

@@ -6,19 +6,22 @@ import numpy as np
 import pytest
 
 from fleet.errors import InputError
-from predictor.backtest import Question
-from predictor.learned import Recipe
+from predictor.recipe import Question
 from predictor.registry.challenge import challenger
 from predictor.registry.gate import RULES, objections
 from predictor.registry.registry import Registry
 from tests.builders.demand import DAY, HALF_HOUR_S, office, steps
+from tests.builders.recipes import recipe
 
 DAYS = 16
 TRIED_FROM_S = 9 * 86400
 WINDOWS_S = (1800, 3600)
 QUANTILES = (0.5, 0.9)
 NOW_S = 1_790_000_000
-QUICK = Recipe(trees=25, leaves=7, rows_per_leaf=10)
+
+
+def quick(windows_s=WINDOWS_S):
+    return recipe(Question(windows_s, QUANTILES), trees=25, leaves=7, rows_per_leaf=10)
 
 
 def heights(days, seed):
@@ -38,11 +41,10 @@ def made(series=None, champions=None, **given):
         "global",
         fleet() if series is None else series,
         **{
-            "question": Question(WINDOWS_S, QUANTILES),
+            "recipe": quick(),
             "tried_from_s": TRIED_FROM_S,
             "champions": champions or {},
             "made_s": NOW_S,
-            "recipe": QUICK,
             **given,
         },
     )
@@ -101,7 +103,7 @@ def test_what_it_is_tried_on_teaches_it_nothing(registry):
     [
         ({"series": []}, "series of several steps, or none"),
         ({"series": [steps(np.ones(500)), steps(np.ones(500), step_s=60)]}, "series of several steps"),
-        ({"question": Question((2700,), QUANTILES)}, "window of 2700 s, which is not whole steps of 1800 s"),
+        ({"recipe": quick((2700,))}, "window of 2700 s, which is not whole steps of 1800 s"),
         ({"tried_from_s": 0}, "too little to learn from"),
         ({"tried_from_s": 86400, "series": [steps(office(3))]}, "too little to learn from"),
         ({"tried_from_s": DAYS * 86400}, "nothing to be tried on"),
