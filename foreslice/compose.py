@@ -24,7 +24,8 @@ from foreslice.clock import Clock, WallClock
 from foreslice.doors import access_of, api_server_of
 from foreslice.outlook import Observatory
 from foreslice.rules import Rules
-from foreslice.settings.load import matches_of, models_of, rules_of, workloads_of
+from foreslice.settings.load import matches_of, models_of, rules_of, rung_of, workloads_of
+from foreslice.settings.recipe_file import shipped
 from foreslice.settings.schema import (
     EmbeddedCluster,
     FileMetrics,
@@ -69,6 +70,7 @@ class Surroundings:
         close: Ends what goes on beside the jobs: watches, and our part in who leads.
         models: Models by what workloads call them.
         tell: Says something where the owner of a workload looks.
+        recipe: How the learned rungs are made.
     """
 
     clock: Clock
@@ -80,6 +82,7 @@ class Surroundings:
     close: Callable[[], None] = lambda: None
     models: Mapping[str, ModelSpec] = field(default_factory=lambda: MODELS)
     tell: Callable[[Notice], None] = lambda _: None
+    recipe: Recipe | Guest = field(default_factory=lambda: shipped("own"))
 
 
 class _FileClock:
@@ -120,18 +123,21 @@ def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
         InputError: A file that they name cannot be used.
         UnavailableError: The cluster does not answer, so nothing is known of its cards.
     """
-    outside, models = _recorded(settings, folder), models_of(settings, folder)
+    models, recipe = models_of(settings, folder), rung_of(settings, folder)
+    return replace(_adapters(settings, folder, models), models=models, recipe=recipe)
+
+
+def _adapters(settings: Settings, folder: Path, models: Mapping[str, ModelSpec]) -> Surroundings:
+    outside = _recorded(settings, folder)
     if isinstance(settings.cluster, KubernetesCluster):
         if outside is None:
             raise AssertionError(ELSEWHERE)
-        return replace(_in_kubernetes(settings, settings.cluster, folder, outside), models=models)
+        return _in_kubernetes(settings, settings.cluster, folder, outside)
     if isinstance(settings.cluster, NoCluster):
         if outside is None:
             raise AssertionError(ELSEWHERE)
         boards = (BOARDS[settings.cluster.board],)
-        return Surroundings(
-            outside.clock, outside.metrics, None, boards, outside.trouble, nullcontext(), models=models
-        )
+        return Surroundings(outside.clock, outside.metrics, None, boards, outside.trouble, nullcontext())
     world = _world(settings.cluster, workloads_of(settings), models)
     world_clock = WorldClock(world, WallClock())
     outside = outside or _Outside(world_clock, world.metrics)
@@ -142,7 +148,6 @@ def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
         boards=(world.spec.board,),
         before_tick=world_clock.move_world,
         alone=Lock(),
-        models=models,
     )
 
 
@@ -228,7 +233,7 @@ def _outside(settings: Settings) -> tuple[object, ...]:
     ]
     leads = settings.acting and isinstance(settings.cluster, KubernetesCluster)
     kept = settings.history and (settings.history, settings.loop.history)
-    return settings.metrics, settings.engines, settings.cluster, served, leads, kept
+    return settings.metrics, settings.engines, settings.cluster, settings.learning, served, leads, kept
 
 
 def _world(
@@ -253,8 +258,8 @@ def _world(
     return World(spec, WORLD_SEED)
 
 
-def loop_of(settings: Settings, surroundings: Surroundings, recipe: Recipe | Guest) -> Loop:
-    """Return the loop that the settings describe, on these adapters; learned rungs are made by the recipe."""
+def loop_of(settings: Settings, surroundings: Surroundings) -> Loop:
+    """Return the loop that the settings describe, on these adapters."""
     loop = settings.loop
     timing = Timing(
         tick_s=loop.tick,
@@ -265,7 +270,7 @@ def loop_of(settings: Settings, surroundings: Surroundings, recipe: Recipe | Gue
         quiet_s=loop.quiet,
     )
     workloads = tuple(w for w in workloads_of(settings) if w.mode is not Mode.OFF)
-    workshop = Workshop(recipe)
+    workshop = Workshop(surroundings.recipe)
 
     def ladder(workload: Workload) -> Forecaster:
         return Ladder(workload.key, workshop.train)

@@ -21,7 +21,7 @@ from fleet.shape import Configuration
 from fleet.workload import Mode, Workload
 from foreslice import output, preview, show, snapshot
 from foreslice.compose import loop_of, surroundings_of
-from foreslice.settings.load import load, rung_of, workloads_of
+from foreslice.settings.load import load, workloads_of
 
 ALTERNATIVES = 3
 """Configurations beside the goal that are shown, cheapest first."""
@@ -45,7 +45,7 @@ def _seen_now(config: Path) -> Question:
     settings = load(config).model_copy(update={"acting": False})
     surroundings = surroundings_of(settings, config.parent)
     try:
-        loop = loop_of(settings, surroundings, rung_of(settings, config.parent))
+        loop = loop_of(settings, surroundings)
         loop.forecast()
         if loop.forecast_trouble:
             raise UnavailableError(loop.forecast_trouble)

@@ -218,6 +218,8 @@ def replay(policy: Policy, day: Day, on_progress: Callable[[Progress], None] = l
 
 
 def _loop(policy: Policy, world: World, workloads: tuple[Workload, ...], day: Day) -> Loop:
+    train = here(shipped("own"))
+
     def forecaster(workload: Workload) -> Forecaster:
         match policy:
             case Policy.FORECAST_OFF:
@@ -225,7 +227,7 @@ def _loop(policy: Policy, world: World, workloads: tuple[Workload, ...], day: Da
             case Policy.ORACLE:
                 return OraclePeaks(world.truth(workload.key))
             case _:
-                return Ladder(workload.key, here(shipped("own")))
+                return Ladder(workload.key, train)
 
     surroundings = Surroundings(
         clock=_WorldClock(world),

@@ -28,7 +28,7 @@ from foreslice.compose import Surroundings, have_same_surroundings, loop_of, sur
 from foreslice.doors import entrance_of
 from foreslice.http import StatusServer
 from foreslice.notices import Notices
-from foreslice.settings.load import load, rung_of, workloads_of
+from foreslice.settings.load import load, workloads_of
 from foreslice.settings.schema import Settings
 from foreslice.telemetry import Telemetry
 from foreslice.tick import Loop, Tick
@@ -93,9 +93,7 @@ def _setup(path: Path, before: _Setup | None = None) -> _Setup:
         else:
             surroundings = surroundings_of(settings, path.parent)
             undo.callback(surroundings.close)
-        setup = _Setup(
-            settings, surroundings, loop_of(settings, surroundings, rung_of(settings, path.parent))
-        )
+        setup = _Setup(settings, surroundings, loop_of(settings, surroundings))
         setup.forecast()
         if before is not None and (settings.acting or not before.settings.acting):
             setup.require_forecast()

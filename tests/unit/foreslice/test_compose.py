@@ -9,7 +9,6 @@ from fleet.boards import A30_24GB
 from fleet.errors import InputError
 from foreslice.clock import WallClock
 from foreslice.compose import WorldClock, have_same_surroundings, loop_of, surroundings_of
-from foreslice.settings.recipe_file import shipped
 from foreslice.settings.schema import Settings
 from predictor.sources.kept import KeptSource
 from predictor.sources.prometheus import PrometheusSource
@@ -171,7 +170,7 @@ def test_a_workload_that_is_off_is_not_even_looked_at(tmp_path):
     asked = {"source": "file", "path": "metrics.csv"}, {"kind": "none"}
     for mode, seen in (("off", []), ("forecast-only", ["chat"])):
         chosen = settings(*asked, mode=mode)
-        loop = loop_of(chosen, surroundings_of(chosen, tmp_path), shipped("own"))
+        loop = loop_of(chosen, surroundings_of(chosen, tmp_path))
         loop.forecast()
         assert seen == [key.name for key in loop.tick().outlooks]
 
