@@ -1,4 +1,4 @@
-"""Commands on settings files: ``config check``, ``config schema``."""
+"""Commands on settings files: ``config check``, ``config import``, ``config schema``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from foreslice.commands.options import EXIT_INPUT, Output, OutputForm
 
-config = typer.Typer(no_args_is_help=True, help="Check settings, or print their schema.")
+config = typer.Typer(no_args_is_help=True, help="Check settings, import objectives, or print the schema.")
 
 
 @config.command()
@@ -30,6 +30,22 @@ def check(
     typer.echo(lines, err=not is_good and output is Output.TEXT)
     if not is_good:
         raise typer.Exit(EXIT_INPUT)
+
+
+@config.command("import")
+def import_(
+    path: Annotated[Path, typer.Argument(help="File of another tool, YAML or JSON.", show_default=False)],
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Print objectives of Dynamo's planner, WVA, GuideLLM or inference-perf as settings would have them."""
+    from foreslice import output as standard_output
+    from foreslice.settings.objectives.read import as_json, as_settings, read
+
+    found = read(path)
+    if output is Output.JSON:
+        standard_output.print_json(as_json(found))
+    else:
+        typer.echo(as_settings(found), nl=False)
 
 
 @config.command()

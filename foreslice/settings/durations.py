@@ -41,14 +41,13 @@ def plausible(low: str, high: str) -> Any:  # noqa: ANN401 -- an annotation is n
     return Annotated[float, BeforeValidator(check), WithJsonSchema(schema)]
 
 
-FirstToken = plausible("10ms", "120s")
-"""Plausible limits on time to first token; outside, someone mistook the unit."""
+PLAUSIBLE = {"ttft": ("10ms", "120s"), "itl": ("1ms", "5s"), "e2e": ("10ms", "1h")}
+"""Plausible limits on time to first token, on inter-token latency, and on the time from a request to its last
+token; outside, someone mistook the unit."""
 
-InterToken = plausible("1ms", "5s")
-"""Plausible limits on inter-token latency."""
-
-EndToEnd = plausible("10ms", "1h")
-"""Plausible limits on the time from a request to its last token."""
+FirstToken = plausible(*PLAUSIBLE["ttft"])
+InterToken = plausible(*PLAUSIBLE["itl"])
+EndToEnd = plausible(*PLAUSIBLE["e2e"])
 
 Pause = plausible("1s", "1d")
 """Plausible waiting times of the loop."""

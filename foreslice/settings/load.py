@@ -11,14 +11,8 @@ from fleet.workload import LatencyTarget, Limits, Mode, Slo, Workload, WorkloadK
 from foreslice.rules import Rules
 from foreslice.settings.engines import AUTO
 from foreslice.settings.recipe_file import served, shipped
-from foreslice.settings.schema import (
-    EndToEndTarget,
-    FileMetrics,
-    FirstTokenTarget,
-    InterTokenTarget,
-    Settings,
-    WorkloadSettings,
-)
+from foreslice.settings.schema import FileMetrics, Settings, WorkloadSettings
+from foreslice.settings.slo import EndToEndTarget, FirstTokenTarget, InterTokenTarget, SloSettings
 from foreslice.settings.yaml_file import YamlFile
 from predictor.engines import Role
 from predictor.engines import shipped as shipped_engines
@@ -111,7 +105,7 @@ def _workload(w: WorkloadSettings) -> Workload:
     return Workload(
         key=WorkloadKey(w.namespace, w.name),
         model=w.model.key,
-        slo=Slo(ttft=_target(w.slo.ttft), itl=_target(w.slo.itl), e2e=_target(w.slo.e2e)),
+        slo=_slo(w.slo),
         tier=w.tier,
         mode=Mode[w.mode.replace("-", "_").upper()],
         router=w.router,
@@ -120,6 +114,12 @@ def _workload(w: WorkloadSettings) -> Workload:
         mechanism=w.mechanism,
         scheduler=w.scheduler,
     )
+
+
+def _slo(slo: SloSettings | None) -> Slo:
+    if slo is None:
+        raise AssertionError("settings let no workload without an objective pass")
+    return Slo(ttft=_target(slo.ttft), itl=_target(slo.itl), e2e=_target(slo.e2e))
 
 
 def _target(target: FirstTokenTarget | InterTokenTarget | EndToEndTarget | None) -> LatencyTarget | None:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from fleet.boards import BOARDS
 from fleet.workload import Isolation, Router, Tier
-from foreslice.settings.durations import EndToEnd, FirstToken, History, InterToken, Lead, Pause, written
+from foreslice.settings.durations import History, Lead, Pause, written
 from foreslice.settings.engines import AUTO, EngineSettings, LabelValues, Several, engines_of, misfit
 from foreslice.settings.group import Group
 from foreslice.settings.learning import LearningSettings
 from foreslice.settings.model import ModelSettings, one_of, or_a_name
 from foreslice.settings.restraint import FreezeSettings, ShrinkSettings
+from foreslice.settings.slo import ClassSettings, ModeName, ReplicaSettings, SloSettings
 from predictor.copies import SCRAPER_LABELS
 
-ModeName = Literal["off", "forecast-only", "advise", "scale-up-only", "full"]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
 DottedName = Annotated[
     str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", max_length=253)
@@ -28,68 +29,6 @@ DottedName = Annotated[
 
 COLUMNS = {"timestamp", "series", "value"}
 """Columns of a recorded file that are no labels of a series."""
-
-
-class _Percentile(Group):
-    @model_validator(mode="after")
-    def _one(self) -> _Percentile:
-        if len([name for name, limit_s in self if limit_s is not None]) != 1:
-            raise ValueError("name exactly one percentile, e.g. p95: 500ms")
-        return self
-
-
-class FirstTokenTarget(_Percentile):
-    """Time to first token, by percentile of requests."""
-
-    p50: FirstToken | None = None
-    p90: FirstToken | None = None
-    p95: FirstToken | None = None
-    p99: FirstToken | None = None
-
-
-class InterTokenTarget(_Percentile):
-    """Inter-token latency (mean of a request), by percentile of requests."""
-
-    p50: InterToken | None = None
-    p90: InterToken | None = None
-    p95: InterToken | None = None
-    p99: InterToken | None = None
-
-
-class EndToEndTarget(_Percentile):
-    """Time from a request to its last token, by percentile of requests."""
-
-    p50: EndToEnd | None = None
-    p90: EndToEnd | None = None
-    p95: EndToEnd | None = None
-    p99: EndToEnd | None = None
-
-
-class SloSettings(Group):
-    """Latency objectives; a term that is left out does not bind."""
-
-    ttft: FirstTokenTarget | None = None
-    itl: InterTokenTarget | None = None
-    e2e: EndToEndTarget | None = None
-
-    @model_validator(mode="after")
-    def _any(self) -> SloSettings:
-        if self.ttft is None and self.itl is None and self.e2e is None:
-            raise ValueError("name ttft, itl or e2e: without an objective nothing can be sized")
-        return self
-
-
-class ReplicaSettings(Group):
-    """Bounds on replicas that hold even when foreslice is blind."""
-
-    min: Annotated[int, Field(ge=1, le=1000, description="never fewer")] = 1
-    max: Annotated[int, Field(ge=1, le=1000, description="never more")] = 64
-
-    @model_validator(mode="after")
-    def _ordered(self) -> ReplicaSettings:
-        if self.min > self.max:
-            raise ValueError(f"min ({self.min}) is above max ({self.max})")
-        return self
 
 
 class WorkloadSettings(Group):
@@ -109,7 +48,10 @@ class WorkloadSettings(Group):
     engine: Annotated[
         str, Field(description="what its pods run: auto = as their series show, or the name of an engine")
     ] = AUTO
-    slo: SloSettings
+    class_name: Annotated[
+        Name | None, Field(alias="class", description="one of classes, whose keys count where it has none")
+    ] = None
+    slo: SloSettings | None = None
     tier: Annotated[Tier, Field(description="certainty bought: demand quantile .90, .95 or .99")] = (
         Tier.BALANCED
     )
@@ -121,6 +63,17 @@ class WorkloadSettings(Group):
     replicas: ReplicaSettings = ReplicaSettings()
     mechanism: Annotated[Literal["dra"], Field(description="how its shapes are made real")] = "dra"
     scheduler: Annotated[str, Field(description="scheduler that places its pods")] = "default-scheduler"
+
+    @model_validator(mode="after")
+    def _has_an_objective(self) -> WorkloadSettings:
+        if self.slo is None and self.class_name is None:
+            raise _misplaced("is missing", "slo")
+        return self
+
+    def in_class(self, of: ClassSettings) -> WorkloadSettings:
+        """Return these settings with those of a class where they say nothing themselves."""
+        more = {key: getattr(of, key) for key in of.model_fields_set - self.model_fields_set}
+        return self.model_copy(update=more)
 
     @property
     def labels(self) -> dict[str, str | tuple[str, ...]]:
@@ -265,7 +218,20 @@ class Settings(Group):
         dict[Name, EngineSettings],
         Field(description="engines and routers that foreslice does not know, by name"),
     ] = Field(default_factory=dict)
+    classes: Annotated[
+        dict[Name, ClassSettings], Field(description="what several workloads have in common, by name")
+    ] = Field(default_factory=dict)
     workloads: Annotated[tuple[WorkloadSettings, ...], Field(json_schema_extra={"minItems": 1})]
+
+    @field_validator("workloads")
+    @classmethod
+    def _of_their_classes(
+        cls, workloads: tuple[WorkloadSettings, ...], info: ValidationInfo
+    ) -> tuple[WorkloadSettings, ...]:
+        classes: dict[str, ClassSettings] | None = info.data.get("classes")
+        if classes is None:  # which has findings of its own
+            return workloads
+        return tuple(_in_class(workload, classes, index) for index, workload in enumerate(workloads))
 
     @field_validator("workloads")
     @classmethod
@@ -315,6 +281,21 @@ class Settings(Group):
                     message = "is a column of every recorded file, not a label"
                     raise _misplaced(message, "workloads", index, match, label)
         return self
+
+
+def _in_class(
+    workload: WorkloadSettings, classes: Mapping[str, ClassSettings], index: int
+) -> WorkloadSettings:
+    """Return a workload with what its class says; raise where there is no such class, or no objective."""
+    name = workload.class_name
+    if name is None:
+        return workload
+    if name not in classes:
+        raise _misplaced(f"must be one of classes: {', '.join(classes) or 'there are none'}", index, "class")
+    described = workload.in_class(classes[name])
+    if described.slo is None:
+        raise _misplaced(f"is missing, and in class {name}", index, "slo")
+    return described
 
 
 def _told_apart(workload: WorkloadSettings, other: WorkloadSettings, index: int) -> None:

@@ -1,0 +1,1 @@
+"""Objectives as other tools write them, read into our own words."""
