@@ -1,7 +1,7 @@
 """The command line: ``foreslice``.
 
 Exit codes: 0 done; 1 a bug in foreslice; 2 what was given cannot be used; 3 a source did not
-answer; 130 stopped by the keyboard; 141 nobody reads what it prints.
+answer; 4 what was asked about is not so; 130 stopped by the keyboard; 141 nobody reads what it prints.
 """
 
 import errno
@@ -23,6 +23,7 @@ from foreslice.commands.discover import discover
 from foreslice.commands.doctor import doctor
 from foreslice.commands.history import history
 from foreslice.commands.inventory import inventory
+from foreslice.commands.layout import layout
 from foreslice.commands.metrics import metrics
 from foreslice.commands.models import models
 from foreslice.commands.options import (
@@ -60,6 +61,7 @@ app.command()(sharing)
 app.command()(plan)
 app.command()(snapshot)
 app.add_typer(config, name="config")
+app.add_typer(layout, name="layout")
 app.add_typer(metrics, name="metrics")
 app.add_typer(bench, name="bench")
 app.add_typer(history, name="history")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-EXIT_BUG, EXIT_INPUT, EXIT_UNAVAILABLE, EXIT_STOPPED, EXIT_UNREAD = 1, 2, 3, 130, 141
+EXIT_BUG, EXIT_INPUT, EXIT_UNAVAILABLE, EXIT_NOT_SO, EXIT_STOPPED, EXIT_UNREAD = 1, 2, 3, 4, 130, 141
 
 
 class Output(StrEnum):

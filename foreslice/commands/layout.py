@@ -1,0 +1,60 @@
+"""Commands on MIG layouts of nodes, from dumped objects: ``layout show | assert | diff``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from foreslice.commands.options import EXIT_NOT_SO, Output, OutputForm
+
+layout = typer.Typer(
+    no_args_is_help=True, help="What the MIG manager's configurations make of nodes; nothing is written."
+)
+
+Objects = Annotated[
+    list[Path],
+    typer.Option(
+        help="Dumped objects, YAML or JSON; may be given again: Nodes, Pods, ConfigMaps, mig-parted files.",
+        show_default=False,
+    ),
+]
+Node = Annotated[str, typer.Option(help="Name of the node.", show_default=False)]
+
+
+@layout.command()
+def show(objects: Objects, output: OutputForm = Output.TEXT) -> None:
+    """Show card by card what the wanted configuration makes of every node, and whether the node shows it."""
+    from foreslice.layouts import show_layouts
+
+    show_layouts(objects, as_json=output is Output.JSON)
+
+
+@layout.command("assert")
+def assert_(
+    objects: Objects,
+    node: Node,
+    wanted: Annotated[
+        str,
+        typer.Option("--is", help="Configuration that it should have; default: the one it is labelled with."),
+    ] = "",
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Leave with 0 if a node shows what a configuration makes of it, else with 4; labels are no evidence."""
+    from foreslice.layouts import is_shown
+
+    if not is_shown(objects, node, wanted, as_json=output is Output.JSON):
+        raise typer.Exit(EXIT_NOT_SO)
+
+
+@layout.command()
+def diff(
+    objects: Objects,
+    node: Node,
+    to: Annotated[str, typer.Option(help="Configuration that it should get.", show_default=False)],
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Show what a change of layout takes, and what speaks against it: then it leaves with 4."""
+    from foreslice.layouts import show_change
+
+    if show_change(objects, node, to, as_json=output is Output.JSON):
+        raise typer.Exit(EXIT_NOT_SO)

@@ -1,0 +1,150 @@
+"""`foreslice layout` as people and scripts call it."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from actuator.layouts.named import entries_of
+from fleet.errors import InputError
+from foreslice.cli import app
+
+CASES = Path(__file__).parents[2] / "data" / "cases"
+(N01,) = CASES.glob("N01-*")
+(N02,) = CASES.glob("N02-*")
+NODE, CONFIG = N01 / "node.yaml", N01 / "mig-config.yaml"
+
+
+def call(command, *paths, **options):
+    arguments = [part for path in paths for part in ("--objects", str(path))]
+    arguments += [part for name, value in options.items() for part in (f"--{name.rstrip('_')}", value)]
+    return CliRunner().invoke(app, ["layout", command, *arguments], catch_exceptions=False)
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """A function that writes the node of eight H100 with layouts by name, the first of which it shows."""
+
+    def write(cuts, pods=(), offered=None, **labels):
+        configs = {name: entries_of(cut) for name, cut in cuts.items()}
+        first = next(iter(cuts))
+        whole = sum(cut is None for cut in cuts[first])
+        instances = {}
+        for cut in cuts[first]:
+            for profile, count in (cut or {}).items():
+                instances[f"nvidia.com/mig-{profile}"] = instances.get(f"nvidia.com/mig-{profile}", 0) + count
+        amounts = {"nvidia.com/gpu": str(whole), **{name: str(n) for name, n in instances.items()}}
+        marks = {
+            "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3",
+            "nvidia.com/mig.config": first,
+            "nvidia.com/mig.config.state": "success",
+        }
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {**marks, **labels}}}
+        node["status"] = {"capacity": amounts, "allocatable": amounts}
+        documents = [node, {"version": "v1", "mig-configs": configs}, *pods]
+        if offered is not None:
+            documents.append(generated(offered))
+        path = tmp_path / "dump.yaml"
+        path.write_text(yaml.safe_dump_all(documents))
+        return path
+
+    return write
+
+
+def generated(profiles):
+    """What the MIG manager says that node `n` offers."""
+    configs = {f"all-{p}": [{"devices": "all", "mig-enabled": True, "mig-devices": {p: 1}}] for p in profiles}
+    text = yaml.safe_dump({"version": "v1", "mig-configs": configs})
+    meta = {"name": "n-mig-config", "namespace": "gpu", "labels": {"nvidia.com/node-name": "n"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"config.yaml": text}}
+
+
+def pod(name, resource, node="n"):
+    container = {"name": "c", "resources": {"limits": {resource: "1"}}}
+    meta = {"name": name, "namespace": "llm", "uid": name}
+    spec = {"nodeName": node, "containers": [container]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Running"}}
+
+
+def test_a_layout_is_shown_card_by_card():
+    (node,) = json.loads(call("show", NODE, CONFIG, output="json").stdout)["nodes"]
+
+    assert ("as-planned", "two-split-six-whole") == (node["state"], node["configuration"])
+    assert ["2g.20gb@0", "2g.20gb@2", "2g.20gb@4", "1g.10gb@6"] == node["cards"][0]["placements"]
+    assert node["cards"][7]["cut"] is None
+
+
+def test_without_the_configuration_it_says_what_to_give():
+    assert "give the ConfigMap" in call("show", N02 / "node.yaml").stdout
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code", "said"),
+    [
+        ({}, 0, "node-a shows two-split-six-whole"),
+        ({"is": "all-disabled"}, 4, "node-a does not show all-disabled"),
+    ],
+)
+def test_an_assertion_is_told_by_its_exit_code(wanted, code, said):
+    left = call("assert", NODE, CONFIG, node="node-a", **wanted)
+
+    assert (code, True) == (left.exit_code, said in left.stdout)
+
+
+def test_a_label_is_no_evidence(cluster):
+    path = cluster({"night": [{"1g.10gb": 7}], "day": [{"7g.80gb": 1}]}, **{"nvidia.com/mig.config": "day"})
+
+    assert 4 == call("assert", path, node="n").exit_code
+
+
+def test_a_change_names_cards_and_pods_that_must_go(cluster):
+    pods = [
+        pod("small", "nvidia.com/mig-1g.10gb"),
+        pod("large", "nvidia.com/mig-7g.80gb"),
+        pod("else", "nvidia.com/mig-1g.10gb", node="m"),
+    ]
+    path = cluster({"night": [{"1g.10gb": 7}, {"7g.80gb": 1}], "day": [{"3g.40gb": 2}, {"7g.80gb": 1}]}, pods)
+    left = call("diff", path, node="n", to="day", output="json")
+    told = json.loads(left.stdout)
+
+    assert ([0], ["llm/small"], []) == (told["cleared"], told["must_go"], told["objections"])
+    assert [{"index": 0, "from": {"1g.10gb": 7}, "to": {"3g.40gb": 2}}] == told["cards"]
+    assert 0 == left.exit_code
+
+
+@pytest.mark.parametrize(
+    ("labels", "offered", "said"),
+    [
+        ({"nvidia.com/mig.config.state": "pending"}, None, "the last change of its layout is changing"),
+        ({}, ["1g.10gb"], "the node does not offer 7g.80gb"),
+    ],
+)
+def test_what_speaks_against_a_change_is_told_by_the_exit_code(cluster, labels, offered, said):
+    path = cluster(
+        {"night": [{"1g.10gb": 7}], "day": [{"7g.80gb": 1}]}, offered=offered and list(offered), **labels
+    )
+    left = call("diff", path, node="n", to="day")
+
+    assert (4, True) == (left.exit_code, said in left.stdout)
+
+
+def test_no_change_is_said(cluster):
+    path = cluster({"night": [{"1g.10gb": 7}], "same": [{"1g.10gb": 7}]})
+
+    assert "no card changes\n" == call("diff", path, node="n", to="same").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"node": "m", "to": "day"}, "there are: n"),
+        ({"node": "n", "to": "dusk"}, "no configuration 'dusk'"),
+    ],
+)
+def test_what_is_not_there_is_said_with_what_is(cluster, options, said):
+    path = cluster({"night": [{"1g.10gb": 7}], "day": [{"7g.80gb": 1}]})
+
+    with pytest.raises(InputError, match=said):
+        call("diff", path, **options)
