@@ -65,6 +65,26 @@ class NowReading:
 
 
 @dataclass(frozen=True, slots=True)
+class Worth:
+    """What forecasts of a workload were worth of late, beside the best rule that does without one.
+
+    Attributes:
+        is_used: Whether the forecast decides; else the rule does.
+        because: Why, in words.
+        value: (rule - forecast) / (rule - oracle) in capacity x time at equal unserved work; `None` = that
+            cannot be told.
+        low: Lower end of its interval of 95 %, likewise.
+        high: Upper end.
+    """
+
+    is_used: bool
+    because: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PeakForecast:
     """Calibrated quantiles of the maximum work of a workload in the windows ahead.
 
@@ -72,12 +92,14 @@ class PeakForecast:
         made_at_s: End of the last bucket that it has seen, seconds since the epoch.
         rung: Name of the forecaster that made it.
         peaks: Work by (window in s, quantile).
+        worth: What such forecasts were worth, `None` where nobody judges.
     """
 
     workload: WorkloadKey
     made_at_s: float
     rung: str
     peaks: Mapping[tuple[int, float], float] = field(hash=False)
+    worth: Worth | None = None
 
     def peak(self, window_s: float, quantile: float) -> float:
         """Return the peak of the next `window_s` seconds at `quantile`; the next larger of each grid is used.

@@ -38,6 +38,11 @@ class Tier(StrEnum):
         return _DEMAND_QUANTILES[self]
 
     @property
+    def unserved_share(self) -> float:
+        """Share of the work that may find no ready capacity."""
+        return _UNSERVED_SHARES[self]
+
+    @property
     def lead_time_quantile(self) -> float:
         """Quantile of the time from decided to ready that is reckoned with."""
         return _LEAD_TIME_QUANTILES[self]
@@ -49,6 +54,7 @@ class Tier(StrEnum):
 
 
 _DEMAND_QUANTILES = {Tier.ECONOMY: 0.90, Tier.BALANCED: 0.95, Tier.STRICT: 0.99}
+_UNSERVED_SHARES = {Tier.ECONOMY: 0.01, Tier.BALANCED: 0.005, Tier.STRICT: 0.001}
 _LEAD_TIME_QUANTILES = {Tier.ECONOMY: 0.80, Tier.BALANCED: 0.90, Tier.STRICT: 0.95}
 _RANKS = {Tier.STRICT: 0, Tier.BALANCED: 1, Tier.ECONOMY: 2}
 

@@ -22,6 +22,7 @@ from fleet.workload import Mode, Workload, WorkloadKey
 from foreslice.attached import Attached
 from foreslice.clock import Clock, WallClock
 from foreslice.doors import access_of, api_server_of
+from foreslice.forecasting import gated_ladders
 from foreslice.outlook import Observatory
 from foreslice.rules import Rules
 from foreslice.settings.load import matches_of, models_of, rules_of, rung_of, workloads_of
@@ -37,7 +38,6 @@ from foreslice.settings.schema import (
 from foreslice.tick import Loop
 from foreslice.training import Workshop
 from predictor.demand import HISTORY_SIGNALS
-from predictor.ladder import Ladder
 from predictor.ports import Forecaster, MetricsSource
 from predictor.recipe import Guest, Recipe
 from predictor.sources.file import FileSource
@@ -270,12 +270,9 @@ def loop_of(settings: Settings, surroundings: Surroundings) -> Loop:
         quiet_s=loop.quiet,
     )
     workloads = tuple(w for w in workloads_of(settings) if w.mode is not Mode.OFF)
-    workshop = Workshop(surroundings.recipe)
-
-    def ladder(workload: Workload) -> Forecaster:
-        return Ladder(workload.key, workshop.train)
-
-    return make_loop(workloads, surroundings, timing, ladder, loop.history, rules_of(settings))
+    train = Workshop(surroundings.recipe).train
+    ladders = gated_ladders(train, timing, surroundings.boards, surroundings.models)
+    return make_loop(workloads, surroundings, timing, ladders, loop.history, rules_of(settings))
 
 
 def make_loop(

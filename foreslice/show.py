@@ -11,6 +11,7 @@ from rich.text import Text
 
 from actuator.outcome import StepResult
 from allocator.decide import Decision
+from fleet.codec import encode
 from fleet.workload import Workload
 from foreslice.tick import Tick
 
@@ -70,6 +71,7 @@ def _outlook(tick: Tick, workload: Workload) -> dict[str, Any]:
         else {
             "rung": forecast.rung,
             "made_at_s": forecast.made_at_s,
+            "worth": encode(forecast.worth),
             "peaks": [
                 {"window_s": window_s, "quantile": quantile, "work": work}
                 for (window_s, quantile), work in sorted(forecast.peaks.items())

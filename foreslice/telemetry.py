@@ -98,6 +98,27 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
             if not outlook.is_blind
         ),
     )
+    worths = [
+        (key, outlook.forecast.worth)
+        for key, outlook in tick.outlooks.items()
+        if outlook.forecast is not None and outlook.forecast.worth is not None
+    ]
+    yield _by_workload(
+        "foreslice_forecast_used",
+        "1 where the forecast decides, 0 where a rule does in its place.",
+        ((key, (), float(worth.is_used)) for key, worth in worths),
+    )
+    yield _by_workload(
+        "foreslice_forecast_value",
+        "Part of what could be saved that forecasts saved of late, beside the best rule without one.",
+        (
+            (key, (end,), number)
+            for key, worth in worths
+            for end, number in (("mid", worth.value), ("low", worth.low), ("high", worth.high))
+            if number is not None
+        ),
+        "end",
+    )
     yield _by_workload(
         "foreslice_capacity_replicas",
         "Work that one replica of a shape carries at least, in full reference replicas, by what it rests on.",

@@ -18,6 +18,7 @@ from predictor.forecasters.residual import Residual
 from predictor.learning import Learning, Train
 from predictor.ports import BUCKET_S, Floats, WorkSeries
 from predictor.track import DAY, WIDTHS, Track
+from predictor.value.gate import Gate
 
 REMEMBERED_DAYS = 3
 """Earlier days (UTC) whose losses are compared."""
@@ -39,10 +40,13 @@ class Ladder:
     Args:
         workload: Whose peaks are forecast.
         train: Begins to make a learned rung from a history, `None` = there is to be none.
+        gate: Judges whether all this pays and puts a rule in its place while it does not, `None` = nobody
+            judges.
     """
 
-    def __init__(self, workload: WorkloadKey, train: Train | None = None) -> None:
+    def __init__(self, workload: WorkloadKey, train: Train | None = None, gate: Gate | None = None) -> None:
         self._workload = workload
+        self._gate = gate
         self._residual = Residual(workload)
         self._daily = Daily(workload)
         self._learning = Learning(workload, train) if train is not None else None
@@ -57,8 +61,13 @@ class Ladder:
         self._is_daily = [False] * len(WIDTHS)
         if self._learning is not None:
             self._learning.begin(history)
+        if self._gate is not None:
+            self._gate.begin(history.start_s)
         for work, is_censored in zip(history.work.tolist(), history.is_censored.tolist(), strict=True):
             self._take(work, is_censored=is_censored)
+            self._tell_gate(work, is_censored=is_censored)
+        if self._gate is not None:
+            self._gate.judge()
         return self
 
     def update(self, work: float, *, is_censored: bool = False) -> None:
@@ -66,6 +75,17 @@ class Ladder:
         self._take(work, is_censored=is_censored)
         if self._learning is not None:
             self._learning.append(work, is_censored=is_censored)
+        self._tell_gate(work, is_censored=is_censored)
+        if self._gate is not None and self._gate.is_to_judge:
+            self._gate.judge()
+
+    def _tell_gate(self, work: float, *, is_censored: bool) -> None:
+        gate = self._gate
+        if gate is not None:
+            gate.append(work, is_censored=is_censored)
+            if gate.is_due:
+                row, residual = self._row(gate.window)[1], self._residual.row(gate.window)
+                gate.note(row and row.work, residual and residual.work)
 
     def _take(self, work: float, *, is_censored: bool) -> None:
         track = self._residual.track
@@ -85,7 +105,8 @@ class Ladder:
         track = self._residual.track
         rungs, rows = zip(*(self._row(window) for window in range(len(WIDTHS))), strict=True)
         names = [rung for rung in RUNGS if rung in rungs]
-        return forecast(self._workload, " + ".join(names), track, rows)
+        said = forecast(self._workload, " + ".join(names), track, rows)
+        return said if self._gate is None else self._gate.passed(said, self._residual.peaks)
 
     @property
     def rungs(self) -> Mapping[int, str]:

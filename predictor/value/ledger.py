@@ -19,11 +19,13 @@ class Limits:
         lag: Steps from when capacity is ordered to when it is ready.
         quiet: Steps for which a target must have been lower before capacity is given up, at least one.
         grain: Smallest piece of capacity, 0 = it is had in any size.
+        fewest: Pieces that there always are.
     """
 
     lag: int
     quiet: int
     grain: float = 0.0
+    fewest: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,10 @@ class Ledger:
     held: Floats
     lacked: Floats
     asked: Floats
+
+    def of_blocks(self, which: Bools) -> Ledger:
+        """Return what some of the blocks say."""
+        return Ledger(self.held[:, which], self.lacked[:, which], self.asked[which])
 
     @staticmethod
     def joined(ledgers: Iterable[Ledger]) -> Ledger:
@@ -76,11 +82,10 @@ def ledger(
     of_held, of_lacked = np.empty(shape), np.empty(shape)
     asked = np.where(counts, demand, 0.0)
     for place, (of_target, factor) in enumerate(np.ndindex(len(targets), len(factors))):
-        pieces = _rounded(factors[factor] * ready[of_target], limits.grain)
-        lacks = np.where(counts, np.maximum(asked - pieces, 0.0), 0.0)
-        bought = np.where(counts, _rounded(factors[factor] * held[of_target], limits.grain), 0.0)
-        of_lacked[place] = np.add.reduceat(lacks, starts)
-        of_held[place] = np.add.reduceat(bought, starts)
+        bought = _in_pieces(factors[factor] * held[of_target], limits)
+        lacks = asked - _in_pieces(factors[factor] * ready[of_target], limits)
+        of_held[place] = np.add.reduceat(bought * counts, starts)
+        of_lacked[place] = np.add.reduceat(np.maximum(lacks, 0.0, out=lacks), starts)
     return Ledger(of_held, of_lacked, np.add.reduceat(asked, starts))
 
 
@@ -102,11 +107,14 @@ def _a_step_later(values: Floats) -> Floats:
     return np.concatenate([values[:, :1], values[:, :-1]], axis=1)
 
 
-def _rounded(capacity: Floats, grain: float) -> Floats:
-    if not grain:
-        return capacity
-    pieces: Floats = np.maximum(np.ceil(capacity / grain - _ROUND_OFF), 1.0) * grain
-    return pieces
+def _in_pieces(capacity: Floats, limits: Limits) -> Floats:
+    """Round capacity up to whole pieces, in place."""
+    if limits.grain:
+        capacity /= limits.grain
+        np.ceil(capacity - _ROUND_OFF, out=capacity)
+        np.maximum(capacity, limits.fewest, out=capacity)
+        capacity *= limits.grain
+    return capacity
 
 
 _ROUND_OFF = 1e-9

@@ -73,7 +73,7 @@ def value_of(
     unserved = (ours.lacked @ columns)[0] / (ours.asked @ columns)
     spent = (ours.held @ columns)[0]
     best, known = (cheapest(one, unserved, columns) for one in (off, oracle))
-    is_there = bool(np.isfinite(best[0]) and known[0] > 0)
+    is_there = bool(np.isfinite(best[0]) and np.isfinite(known[0]) and known[0] > 0)
     prize = float(best[0] / known[0]) if is_there else None
     saved = float(1 - spent[0] / best[0]) if is_there else None
     if prize is None or prize < LEAST_PRIZE:

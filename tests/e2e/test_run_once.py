@@ -38,8 +38,15 @@ def group(required, **optional):
 
 
 PEAK = group({"window_s": WHOLE, "quantile": NUMBER, "work": NUMBER})
+VALUE = {"type": ["number", "null"]}
+WORTH = group({"is_used": {"type": "boolean"}, "because": TEXT, "value": VALUE, "low": VALUE, "high": VALUE})
 FORECAST = group(
-    {"rung": TEXT, "made_at_s": NUMBER, "peaks": {"type": "array", "items": PEAK, "minItems": 30}}
+    {
+        "rung": TEXT,
+        "made_at_s": NUMBER,
+        "worth": WORTH,
+        "peaks": {"type": "array", "items": PEAK, "minItems": 30},
+    }
 )
 SHOWN = group(
     {
@@ -122,10 +129,11 @@ def test_json_of_a_tick_has_the_same_form_everywhere(text, has_cluster, settings
     shown = json.loads(capsys.readouterr().out, parse_constant=no_constants)
 
     jsonschema.validate(shown, SHOWN)
-    assert [] == shown["conditions"]
+    (chat,) = shown["workloads"]
+    worth = chat["forecast"]["worth"]
+    assert [f"serving/chat: {worth['because']}"] * (not worth["is_used"]) == shown["conditions"]
     assert has_cluster == (shown["gpus_in_use"] is not None)
     assert has_cluster == shown["is_simulated"]
-    (chat,) = shown["workloads"]
     assert ("serving/chat", "forecast-only") == (chat["workload"], chat["mode"])
     assert has_cluster == ("goal" in chat)
     assert 0 < chat["need"]["reactive"] <= chat["need"]["up"] <= chat["need"]["keep"]

@@ -10,7 +10,7 @@ from actuator.outcome import Outcome, StepResult
 from allocator.decide import Decision
 from allocator.target import Target
 from fleet.change import Step, Verb
-from fleet.demand import Mix
+from fleet.demand import Mix, Worth
 from foreslice.outlook import Outlook
 from foreslice.telemetry import Telemetry
 from foreslice.tick import Tick
@@ -26,6 +26,8 @@ NAMES = {
     "foreslice_conditions",
     "foreslice_forecast_age_seconds",
     "foreslice_forecast_peak_replicas",
+    "foreslice_forecast_used",
+    "foreslice_forecast_value",
     "foreslice_gpu_granted_ratio",
     "foreslice_gpu_stranded_ratio",
     "foreslice_gpu_tenants",
@@ -46,6 +48,9 @@ NAMES = {
 }
 
 
+WORTH = Worth(is_used=True, because="it pays", value=0.3, low=0.2, high=0.4)
+
+
 def outlook(peaks):
     return Outlook(AT_S - 40, peaks, "", np.zeros(60), Mix(1000, 200), offers())
 
@@ -57,7 +62,7 @@ def tick(name="chat", reactive=0.4, peaks=..., short=0.25, conditions=()):
     return Tick(
         AT_S,
         running(fleet(2), standing(name, "1 x whole + 1 x 1g.10gb")),
-        {key(name): outlook(forecast(name, level=0.7) if peaks is ... else peaks)},
+        {key(name): outlook(replace(forecast(name, level=0.7), worth=WORTH) if peaks is ... else peaks)},
         {key(name): replace(need(name, up=0.5, keep=0.75), reactive=reactive)},
         {},
         (decision,),
@@ -196,3 +201,13 @@ def test_before_the_first_tick_nothing_is_claimed():
         "foreslice_steps",
         "foreslice_tick_seconds",
     } == set(families(Telemetry()))
+
+
+def test_what_a_forecast_is_worth_is_told_with_its_interval_where_it_is_known():
+    telemetry = seen(tick())
+    assert {"chat": 1.0} == values(telemetry, "foreslice_forecast_used")
+    assert {"mid": 0.3, "low": 0.2, "high": 0.4} == values(telemetry, "foreslice_forecast_value", "end")
+    outlooks = {key("chat"): outlook(replace(forecast("chat", level=0.7), worth=Worth(False, "too little")))}
+    telemetry = seen(replace(tick(), outlooks=outlooks))
+    assert {"chat": 0.0} == values(telemetry, "foreslice_forecast_used")
+    assert {} == values(telemetry, "foreslice_forecast_value")

@@ -1,0 +1,107 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fleet.demand import QUANTILES, WINDOWS_S, PeakForecast
+from fleet.workload import WorkloadKey
+from predictor.value.gate import DAY_MIN, HOUR_MIN, Gate, Terms
+
+TERMS = Terms(lead_s=900.0, quiet_s=600.0, quantile=0.95, unserved=0.005)
+KEY = WorkloadKey("serving", "chat")
+
+
+def _jobs(days):
+    """Quiet but for a job of twenty minutes every two hours: the highest of two hours is a dear rule."""
+    minute = np.arange(days * DAY_MIN) % 120
+    noise = np.random.default_rng(1).uniform(0.95, 1.05, days * DAY_MIN)
+    return np.where(minute >= 100, 5.0, 1.0) * noise
+
+
+def _said(work, end, factor=1.0):
+    """Who knows the next half hour, times a factor."""
+    return [factor * float(work[end : end + 30].max(initial=0.0))] * len(QUANTILES)
+
+
+def _fed(work, factors, judged_at=()):
+    """A gate that was told `factors` times the truth, and what it said when it was asked, in the end too."""
+    gate, worths = Gate(TERMS), []
+    for minute, value in enumerate(work.tolist(), start=1):
+        gate.append(value, is_censored=False)
+        if gate.is_due:
+            gate.note(_said(work, minute, factors[minute - 1]), [5.3] * len(QUANTILES))
+        if minute in judged_at or minute == len(work):
+            gate.judge()
+            worths.append(_passed(gate).worth)
+    return gate, worths
+
+
+def _passed(gate, work=9.0):
+    peaks = {(window_s, quantile): work for window_s in WINDOWS_S for quantile in QUANTILES}
+    said = PeakForecast(KEY, 0.0, "learned", peaks)
+    return gate.passed(said, lambda: replace(said, rung="residual", peaks=dict.fromkeys(peaks, 2.0)))
+
+
+def test_before_three_days_nothing_is_judged_and_forecasts_pass():
+    work = _jobs(2)
+    gate, worths = _fed(work, np.full(len(work), 9.0))
+    assert all(worth.is_used for worth in worths)
+    assert "too early to judge forecasts: 2.0 of 3 days" == worths[-1].because
+    assert "learned" == _passed(gate).rung
+
+
+def test_a_forecast_that_knows_what_no_rule_does_is_used():
+    work = _jobs(5)
+    worth = _fed(work, np.ones(len(work)))[1][-1]
+    assert worth.is_used
+    assert 0.8 < worth.low <= worth.value <= worth.high <= 1.01
+    assert worth.because.startswith("the forecast held ")
+
+
+def test_a_forecast_that_wastes_is_replaced_by_the_best_rule_and_why_is_said():
+    work = _jobs(5)
+    gate, worths = _fed(work, np.full(len(work), 4.0))
+    passed = _passed(gate)
+    assert not worths[-1].is_used
+    assert worths[-1].because.startswith("no forecast: over the last 5 days forecasts saved nothing for sure")
+    assert worths[-1].because.endswith("decides")
+    assert "rule" == passed.rung
+    assert set(passed.peaks) == {(window_s, quantile) for window_s in WINDOWS_S for quantile in QUANTILES}
+    assert 5.0 == pytest.approx(passed.peaks[1800, 0.95], rel=0.2)
+
+
+def test_where_nothing_is_to_be_won_a_rule_decides():
+    work = np.ones(4 * DAY_MIN)
+    worth = _fed(work, np.ones(len(work)))[1][-1]
+    assert (False, None) == (worth.is_used, worth.value)
+    assert "there is nothing to win" in worth.because
+
+
+def test_a_forecast_that_goes_wrong_is_out_within_hours_and_comes_back_by_itself():
+    work, factors = _jobs(11), np.ones(11 * DAY_MIN)
+    begins, ends = 5 * DAY_MIN, 5 * DAY_MIN + DAY_MIN // 2
+    factors[begins:ends] = 4.0
+    judged_at = [begins, begins + 6 * HOUR_MIN, ends]
+    used = [worth.is_used for worth in _fed(work, factors, judged_at)[1]]
+    assert [True, False, False, True] == used
+
+
+def test_minutes_that_are_unknown_are_not_scored():
+    work, factors = _jobs(5), np.ones(5 * DAY_MIN)
+    whole = _fed(work, factors)[1][-1]
+    missing = slice(3 * DAY_MIN, 3 * DAY_MIN + 300)
+    factors[missing] = 40.0
+    worth = _fed(
+        np.where(np.isin(np.arange(len(work)), np.arange(len(work))[missing]), np.nan, work), factors
+    )
+    assert whole.value == pytest.approx(worth[1][-1].value, abs=0.05)
+
+
+def test_a_gate_takes_its_turn_once_an_hour():
+    gate = Gate(TERMS, minute=7)
+    gate.begin(60 * 3)
+    turns = []
+    for minute in range(4, 200):
+        gate.append(1.0, is_censored=False)
+        turns += [minute] * gate.is_to_judge
+    assert [7, 67, 127, 187] == turns

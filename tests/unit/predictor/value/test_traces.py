@@ -1,0 +1,43 @@
+"""The gate behind the ladder on public demand: which forecasts pay, and which do not."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fleet.workload import WorkloadKey
+from predictor.ladder import Ladder
+from predictor.ports import BUCKET_S, WorkSeries
+from predictor.value.gate import Gate, Terms
+
+DATA = Path(__file__).parents[3] / "data" / "demand" / "series.csv.gz"
+GRAIN = 1 / 7
+PEAK = 8.0
+"""Work at the 99.9 % quantile of each series, in full replicas: whole cards cut in sevenths."""
+
+
+@cache
+def table():
+    return pd.read_csv(DATA)
+
+
+def passed(name, lead_s):
+    """What the gate lets pass in the end, of a series whose steps are held for their minutes."""
+    rows = table()[table().series == name]
+    step_s = int(rows.t_s.iloc[1] - rows.t_s.iloc[0])
+    work = np.repeat(rows.value.to_numpy(), step_s // BUCKET_S)
+    work *= PEAK / np.nanquantile(work, 0.999)
+    key, start_s = WorkloadKey("serving", name), int(rows.t_s.iloc[0]) // 300 * 300
+    gate = Gate(Terms(lead_s=lead_s, quiet_s=600.0, quantile=0.95, unserved=0.005, grain=GRAIN))
+    ladder = Ladder(key, gate=gate).fit(WorkSeries(key, start_s, work, np.zeros(len(work), np.bool_)))
+    return ladder.peaks()
+
+
+@pytest.mark.parametrize("name", ["m-large", "m-mid", "tweets"])
+@pytest.mark.parametrize("lead_s", [240.0, 900.0])
+def test_demand_without_a_season_is_left_to_a_rule(name, lead_s):
+    said = passed(name, lead_s)
+    assert not said.worth.is_used
+    assert "rule" == said.rung
