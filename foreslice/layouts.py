@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from actuator.inventory.layouts import advertised, card_layouts
 from actuator.inventory.nodes import NodeView, node_view, shown_by
 from actuator.inventory.understand import Dump, dump_of, understand
 from actuator.layouts.change import NodeChange, change_of
-from actuator.layouts.cuts import advertised, card_layouts
 from actuator.manifest import Json, labels_of
 from fleet.boards import BOARDS, Board
 from fleet.errors import InputError

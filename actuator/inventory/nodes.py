@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from actuator.inventory.findings import Finding, error, warning
-from actuator.layouts.cuts import CardLayout, advertised, card_layouts
+from actuator.inventory.layouts import CardLayout, advertised, card_layouts
 from actuator.manifest import Json, labels_of
 from actuator.objects.slices import amount
 from fleet.boards import BOARDS, Board

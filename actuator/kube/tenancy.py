@@ -7,12 +7,9 @@ from actuator.inventory.understand import Dump
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.errors import NotFoundError
 from actuator.kube.listing import Lister
-from actuator.kube.resources import CLAIMS, PODS, SLICES, Resource
+from actuator.kube.resources import CLAIMS, CONFIG_MAPS, NODES, PODS, SLICES
 from actuator.manifest import Json, key_of
 from fleet.errors import RefusedError
-
-NODES = Resource("v1", "Node", "nodes")
-CONFIG_MAPS = Resource("v1", "ConfigMap", "configmaps")
 
 
 def read_tenancy(server: ApiServer) -> tuple[Dump, tuple[str, ...]]:

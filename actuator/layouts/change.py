@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from actuator.layouts.cuts import CardLayout
+from actuator.inventory.layouts import CardLayout
 from fleet.boards import Board
 
 _RESETS_ON_TOGGLE = frozenset({"Ampere"})

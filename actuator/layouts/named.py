@@ -48,3 +48,15 @@ def name_of(entries: Sequence[Mapping[str, Any]], after: str = "") -> str:
 def is_ours(name: str) -> bool:
     """Return whether a configuration has a name of ours; all others belong to people, and are left alone."""
     return name.startswith(PREFIX) and name.endswith(tuple(f"-{suffix}" for suffix in _SUFFIXES))
+
+
+def other_of(name: str) -> str:
+    """Return the other name of a configuration of ours, so that asking for it again is a change of the label.
+
+    What people named has no other name: it is asked for under its own.
+    """
+    if not is_ours(name):
+        return name
+    stem, _, suffix = name.rpartition("-")
+    first, second = _SUFFIXES
+    return f"{stem}-{second if suffix == first else first}"

@@ -1,14 +1,14 @@
-"""Commands on MIG layouts of nodes, from dumped objects: ``layout show | assert | diff``."""
+"""Commands on MIG layouts of nodes: ``layout show | assert | diff`` of a dump, and ``layout apply``."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from foreslice.commands.options import EXIT_NOT_SO, Output, OutputForm
+from foreslice.commands.options import EXIT_NOT_SO, ConfigFile, Output, OutputForm
 
 layout = typer.Typer(
-    no_args_is_help=True, help="What the MIG manager's configurations make of nodes; nothing is written."
+    no_args_is_help=True, help="What the MIG manager's configurations make of nodes, and how one is changed."
 )
 
 Objects = Annotated[
@@ -57,4 +57,30 @@ def diff(
     from foreslice.layouts import show_change
 
     if show_change(objects, node, to, as_json=output is Output.JSON):
+        raise typer.Exit(EXIT_NOT_SO)
+
+
+@layout.command()
+def apply(
+    config_file: ConfigFile,
+    node: Node,
+    manager: Annotated[
+        str,
+        typer.Option(help="The MIG manager's ConfigMap, as namespace/name.", show_default=False),
+    ],
+    to: Annotated[str, typer.Option(help="A configuration that the ConfigMap has.")] = "",
+    cut: Annotated[
+        str, typer.Option(help="What the cards are cut into: '0: 3g.40gb + 4g.40gb; 1-7: 7 x 1g.10gb'.")
+    ] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, the next step is only said.")] = False,
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Bring a node to another layout: drained by evictions, verified by its devices, taken back if it fails.
+
+    May be stopped and run again. Leaves with 4 while the node does not have the layout.
+    """
+    from foreslice.relayout import Order, apply_layout
+
+    order = Order(node, to, cut, manager)
+    if not apply_layout(config_file, order, is_dry=not yes, as_json=output is Output.JSON):
         raise typer.Exit(EXIT_NOT_SO)

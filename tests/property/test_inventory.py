@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from actuator.inventory.hami import Grant, grants_of
 from actuator.inventory.kai import fraction_of, memory_of, mib_of, queue_of
-from actuator.layouts.cuts import advertised, card_layouts
+from actuator.inventory.layouts import advertised, card_layouts
 from actuator.inventory.logs import unhealthy_cards
 from actuator.inventory.understand import dump_of, understand
 from actuator.inventory.versions import as_v1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actuator.layouts.cuts import advertised, card_layouts
+from actuator.inventory.layouts import advertised, card_layouts
 from actuator.inventory.logs import unhealthy_cards
 from actuator.inventory.nodes import board_of, node_view, shown_by
 from fleet.boards import A100_80GB

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from actuator.layouts.named import entries_of
 from fleet.errors import InputError
 from foreslice.cli import app
+from foreslice.relayout import cuts_in
 
 CASES = Path(__file__).parents[2] / "data" / "cases"
 (N01,) = CASES.glob("N01-*")
@@ -148,3 +149,30 @@ def test_what_is_not_there_is_said_with_what_is(cluster, options, said):
 
     with pytest.raises(InputError, match=said):
         call("diff", path, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "cuts"),
+    [
+        ("0: whole", [None]),
+        ("0: 3g.40gb + 4g.40gb; 1-2: 7 x 1g.10gb", [{"3g.40gb": 1, "4g.40gb": 1}, *[{"1g.10gb": 7}] * 2]),
+        ("0:1g.10gb+me + 2x1g.10gb;1:", [{"1g.10gb+me": 1, "1g.10gb": 2}, {}]),
+        ("1: whole; 0: 7g.80gb", [{"7g.80gb": 1}, None]),
+    ],
+)
+def test_cuts_are_written_card_by_card(text, cuts):
+    assert cuts == cuts_in(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("all: whole", "names no cards"),
+        ("0: whole; 2: whole", "nothing is said of card 1"),
+        ("0: 7 x large", "no instance"),
+        ("", "names no cards"),
+    ],
+)
+def test_what_is_no_cut_is_said(text, said):
+    with pytest.raises(InputError, match=said):
+        cuts_in(text)

@@ -128,9 +128,7 @@ WRONG = {
     ),
     "objective as Dynamo's planner writes it": (
         HEAD + one(slo={"ttft": 500.0}),
-        [
-            "5: workloads[0].slo: ttft: a mean in ms, as of Dynamo or WVA? write e.g. ttft: {p95: 500ms}"
-        ],
+        ["5: workloads[0].slo: ttft: a mean in ms, as of Dynamo or WVA? write e.g. ttft: {p95: 500ms}"],
     ),
     "no objective, and no class": (HEAD + one(slo=None), ["5: workloads[0].slo: is missing"]),
     "class that is not there": (

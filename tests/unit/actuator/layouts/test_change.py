@@ -2,8 +2,8 @@
 
 import pytest
 
+from actuator.inventory.layouts import card_layouts
 from actuator.layouts.change import change_of
-from actuator.layouts.cuts import card_layouts
 from actuator.layouts.named import entries_of
 from fleet.boards import A100_80GB, H100_80GB
 

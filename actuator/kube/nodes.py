@@ -1,0 +1,108 @@
+"""Nodes and the MIG manager's file on an API server: the door through which layouts are changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from actuator.kube.apiserver import ApiServer
+from actuator.kube.errors import NotFoundError
+from actuator.kube.listing import Lister
+from actuator.kube.resources import CONFIG_MAPS, NODES, PODS
+from actuator.layouts.node import CONFIG_LABEL, PROGRESS, TAINT, as_annotation, progress_of
+from actuator.layouts.rollout import Progress
+from actuator.manifest import Json, labels_of, version_of
+from fleet.errors import InputError, RefusedError, UnavailableError
+
+FILE = "config.yaml"
+"""The key of the ConfigMap that the GPU operator's MIG manager reads."""
+
+_MERGE = "application/merge-patch+json"
+
+
+class NodeDoor:
+    """Implements `actuator.layouts.hands.Door`. Every write carries the version that it was decided on.
+
+    Args:
+        server: The API server.
+        namespace: Namespace of the MIG manager's ConfigMap.
+        config_map: Its name.
+        fence: Asked before every write; raises `RefusedError` where another leads.
+    """
+
+    def __init__(
+        self, server: ApiServer, namespace: str, config_map: str, fence: Callable[[], object]
+    ) -> None:
+        self._server = server
+        self._path = CONFIG_MAPS.path(namespace, config_map)
+        self._fence = fence
+
+    def node(self, name: str) -> Json:
+        """Return a Node; `NotFoundError` if there is none."""
+        return self._server.request("GET", NODES.path("", name))
+
+    def pods_on(self, node: str) -> Sequence[Json]:
+        """Return the pods that are bound to a node."""
+        query = {"fieldSelector": f"spec.nodeName={node}"}
+        items: list[Json] = self._server.request("GET", PODS.path(), query=query)["items"]
+        return items
+
+    def file(self) -> tuple[str, str]:
+        """Return the manager's file and its version; `InputError` if there is no such ConfigMap or key."""
+        try:
+            body = self._server.request("GET", self._path)
+        except NotFoundError as error:
+            fix = "name the one that migManager.config.name of the operator's chart names"
+            raise InputError("there is no such ConfigMap", where=self._path, fix=fix) from error
+        text = (body.get("data") or {}).get(FILE)
+        if text is None:
+            raise InputError(f"has no key {FILE}", where=self._path, fix="give the MIG manager's ConfigMap")
+        return str(text), version_of(body)
+
+    def write_file(self, text: str, version: str) -> None:
+        """Write the manager's file."""
+        self._fence()
+        body = {"metadata": {"resourceVersion": version}, "data": {FILE: text}}
+        self._server.request("PATCH", self._path, body, content_type=_MERGE)
+
+    def layouts_in_use(self) -> frozenset[str]:
+        """Return the names that nodes are labelled with, or are on the way to."""
+        found: set[str] = set()
+        for node in Lister(self._server).all(NODES):
+            progress = progress_of(node)
+            found |= {str(labels_of(node).get(CONFIG_LABEL, ""))}
+            found |= {progress.goal, progress.before} if progress is not None else set()
+        return frozenset(found - {""})
+
+    def mark(
+        self, node: Json, labels: Mapping[str, str], progress: Progress | None, *, is_held: bool
+    ) -> None:
+        """Set labels, our annotation and our taint, on the version of the node; nothing else moves."""
+        self._fence()
+        taints = [t for t in node["spec"].get("taints") or [] if t.get("key") != TAINT["key"]]
+        taints += [dict(TAINT)] if is_held else []
+        kept = None if progress is None else as_annotation(progress)
+        body = {
+            "metadata": {
+                "resourceVersion": version_of(node),
+                "labels": dict(labels),
+                "annotations": {PROGRESS: kept},
+            },
+            "spec": {"taints": taints or None},
+        }
+        self._server.request("PATCH", NODES.path("", node["metadata"]["name"]), body, content_type=_MERGE)
+
+    def evict(self, pod: str) -> None:
+        """Evict a pod; `RefusedError` while a budget keeps it."""
+        self._fence()
+        namespace, _, name = pod.partition("/")
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"namespace": namespace, "name": name},
+        }
+        try:
+            self._server.request("POST", PODS.path(namespace, name, "eviction"), body)
+        except UnavailableError as error:
+            if "disruption budget" in str(error):  # 429, as for a server that is too busy
+                raise RefusedError(str(error)) from error
+            raise

@@ -1,0 +1,101 @@
+"""One turn of a node towards a layout: see, decide, carry out one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from actuator.layouts.config_file import with_configs
+from actuator.layouts.format import configs_in
+from actuator.layouts.named import is_ours, other_of
+from actuator.layouts.node import OPERAND_LABELS, PAUSED, Wish, seen_of
+from actuator.layouts.rollout import Act, Progress, Step, next_step
+from actuator.manifest import Json, labels_of
+from fleet.errors import ConflictError, RefusedError
+
+
+class Door(Protocol):
+    """What a change of layout may ask of a cluster.
+
+    Every verb may raise `UnavailableError`, and writes `ConflictError` (changed meanwhile) or `RefusedError`.
+    """
+
+    def node(self, name: str) -> Json:
+        """Return a Node; `ConflictError` if there is none."""
+        ...
+
+    def pods_on(self, node: str) -> Sequence[Json]:
+        """Return the pods that are bound to a node."""
+        ...
+
+    def file(self) -> tuple[str, str]:
+        """Return the manager's file and the version that a write must still find."""
+        ...
+
+    def write_file(self, text: str, version: str) -> None:
+        """Write the manager's file."""
+        ...
+
+    def layouts_in_use(self) -> frozenset[str]:
+        """Return the names that nodes are labelled with, or are on the way to."""
+        ...
+
+    def mark(
+        self, node: Json, labels: Mapping[str, str], progress: Progress | None, *, is_held: bool
+    ) -> None:
+        """Set labels, our annotation and our taint, on the version of the node; nothing else moves."""
+        ...
+
+    def evict(self, pod: str) -> None:
+        """Evict a pod; `RefusedError` while a budget keeps it."""
+        ...
+
+
+def turn(door: Door, node: str, wish: Wish, now_s: float, *, is_dry: bool = False) -> Step:
+    """Carry out the next step of a node towards a layout, and return it.
+
+    Raises:
+        ConflictError: The node is gone, or was changed meanwhile: turn again.
+        InputError: The manager's file is not one that it takes.
+        RefusedError: The cluster refuses what has to be done.
+        UnavailableError: The cluster does not answer.
+    """
+    body = door.node(node)
+    wish = replace(wish, name=wish.on(body))
+    text, version = door.file()
+    seen = seen_of(body, door.pods_on(node), configs_in(text, "the MIG manager's file"), wish)
+    step = next_step(seen, wish.name, now_s)
+    if is_dry:
+        return step
+    if step.act is Act.EVICT:
+        return _evicted(door, step)
+    if step.act is Act.WRITE:
+        door.write_file(_with(text, wish, door.layouts_in_use()), version)
+    elif step.act is Act.RESTORE:
+        paused = [name for name, value in labels_of(body).items() if value == PAUSED]
+        running = {name: "true" for name in paused if name.startswith(OPERAND_LABELS)}
+        door.mark(body, running, seen.progress, is_held=seen.is_held)
+    elif step.act in {Act.HOLD, Act.LABEL, Act.RELEASE}:
+        labels = {"nvidia.com/mig.config": step.label} if step.act is Act.LABEL else {}
+        door.mark(body, labels, step.progress, is_held=step.act is not Act.RELEASE)
+    return step
+
+
+def _evicted(door: Door, step: Step) -> Step:
+    try:
+        door.evict(step.pod)
+    except ConflictError:
+        return replace(step, act=Act.WAIT, because=f"{step.pod} is gone already")
+    except RefusedError as error:
+        return replace(step, act=Act.WAIT, because=f"{step.pod} may not go now: {error}")
+    return step
+
+
+def _with(text: str, wish: Wish, in_use: frozenset[str]) -> str:
+    """Return the manager's file with both names of a wish; of ours, those that no node uses go."""
+    before = configs_in(text, "the MIG manager's file")
+    used = {name for each in in_use for name in (each, other_of(each))}
+    kept = {name: entries for name, entries in before.items() if is_ours(name) and name in used}
+    wanted = {name: [dict(entry) for entry in wish.entries] for name in (wish.name, other_of(wish.name))}
+    return with_configs(text, {**kept, **wanted}, "the MIG manager's file")

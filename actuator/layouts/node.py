@@ -1,0 +1,154 @@
+"""A node as its objects show it, for the way to a layout."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from actuator.inventory.layouts import CardLayout, advertised, card_layouts
+from actuator.inventory.nodes import NodeView, node_view, shown_by
+from actuator.layouts.change import NodeChange, change_of
+from actuator.layouts.format import Configs
+from actuator.layouts.named import is_ours, name_of, other_of
+from actuator.layouts.rollout import Progress, Seen
+from actuator.manifest import GROUP, Json, key_of, labels_of
+from actuator.objects.pods import is_over
+from actuator.objects.restraints import spared_by
+from fleet.boards import BOARDS
+
+CONFIG_LABEL = "nvidia.com/mig.config"
+OPERAND_LABELS = "nvidia.com/gpu.deploy."
+PAUSED = "paused-for-mig-change"
+"""NVIDIA/mig-parted pkg/mig/reconfigure: what the label of an operand is while it must not run."""
+
+PROGRESS = f"{GROUP}/layout"
+"""Annotation of a node: how far the change of its layout is."""
+
+TAINT = {"key": f"{GROUP}/layout", "value": "changing", "effect": "NoSchedule"}
+"""Keeps new pods away while a node changes; one of ours, and the only one that is ever touched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a node is to become.
+
+    Attributes:
+        name: Name of the configuration, one of people's or of ours.
+        entries: What is in it.
+    """
+
+    name: str
+    entries: Sequence[Mapping[str, Any]]
+
+    def on(self, node: Json) -> str:
+        """Return the name under which a node is asked for it: that of a change under way, if there is one."""
+        if not is_ours(self.name):
+            return self.name
+        progress = progress_of(node)
+        if progress is not None and progress.goal in {self.name, other_of(self.name)}:
+            return progress.goal
+        return name_of(self.entries, after=str(labels_of(node).get(CONFIG_LABEL, "")))
+
+
+def seen_of(node: Json, pods: Sequence[Json], configs: Configs, wish: Wish) -> Seen:
+    """Return a node as it is, and what its change takes.
+
+    Args:
+        node: The Node.
+        pods: Pods that run on it.
+        configs: Configurations of the manager's file.
+        wish: What the node is to become.
+    """
+    progress, labels = progress_of(node), labels_of(node)
+    view, _ = node_view(node, configs)
+    before = progress.before if progress is not None else view.layout_config
+    change, objections = _change(view, configs, wish, is_begun=progress is not None)
+    return Seen(
+        label=view.layout_config,
+        state=str(labels.get(f"{CONFIG_LABEL}.state", "")),
+        is_paused=any(n.startswith(OPERAND_LABELS) and value == PAUSED for n, value in labels.items()),
+        shows_goal=_shows(view, wish.entries),
+        shows_before=before in configs and _shows(view, configs[before]),
+        is_written=all(configs.get(name) == list(wish.entries) for name in (wish.name, other_of(wish.name))),
+        is_held=is_held(node),
+        in_the_way=tuple(_in_the_way(pods, change)) if change is not None else (),
+        objections=objections,
+        progress=progress,
+    )
+
+
+def progress_of(node: Json) -> Progress | None:
+    """Return how far the change of a node is, `None` if there is none, or what is kept cannot be read."""
+    kept = (node["metadata"].get("annotations") or {}).get(PROGRESS)
+    try:
+        return Progress(**json.loads(kept)) if kept else None
+    except (TypeError, ValueError):
+        return None
+
+
+def as_annotation(progress: Progress) -> str:
+    """Return progress as it is kept on a node."""
+    return json.dumps(asdict(progress), sort_keys=True)
+
+
+def is_held(node: Json) -> bool:
+    """Return whether a node carries our taint."""
+    return any(taint.get("key") == TAINT["key"] for taint in (node.get("spec") or {}).get("taints") or [])
+
+
+def asked_resources(pod: Json) -> frozenset[str]:
+    """Return the resources that a pod's containers have limits on."""
+    containers = pod["spec"].get("containers") or []
+    return frozenset(name for c in containers for name in (c.get("resources") or {}).get("limits") or {})
+
+
+def resource_of(profile: str | None) -> str:
+    """Return the resource as which the device plugin offers an instance, `None` = a whole card."""
+    return "nvidia.com/gpu" if profile is None else f"nvidia.com/mig-{profile.replace('+', '.')}"
+
+
+def _change(
+    view: NodeView, configs: Configs, wish: Wish, *, is_begun: bool
+) -> tuple[NodeChange | None, tuple[str, ...]]:
+    board = BOARDS.get(view.board)
+    if board is None:
+        return None, (f"product {view.product or '-'} is not known",)
+    shown = shown_by(view, configs)
+    if shown is None or shown not in configs:
+        # While it is changing it shows nothing whole, and what may stand against it was asked before.
+        return None, () if is_begun else ("what its cards are cut into does not show",)
+    cards = _cards(view)
+    change = change_of(board, _layouts(view, configs[shown], cards), _layouts(view, wish.entries, cards))
+    unready = () if is_begun else tuple(_unready(view))
+    return change, (*change.objections, *unready)
+
+
+def _unready(view: NodeView) -> Iterator[str]:
+    if view.layout_state in {"changing", "failed", "lost"}:
+        yield f"the last change of its layout is {view.layout_state}"
+    if view.unhealthy_gpus:
+        yield f"{view.unhealthy_gpus} of its devices are unhealthy"
+
+
+def _in_the_way(pods: Sequence[Json], change: NodeChange) -> Iterator[tuple[str, str]]:
+    """Yield pods that may be on cleared cards: which card a pod has, the device plugin does not say."""
+    resources = {resource_of(profile) for profile in change.frees}
+    for pod in pods:
+        if not is_over(pod) and resources & asked_resources(pod):
+            is_going = "deletionTimestamp" in pod["metadata"]
+            yield str(key_of(pod)), "it is ending" if is_going else spared_by(pod)
+
+
+def _shows(view: NodeView, entries: Sequence[Mapping[str, Any]]) -> bool:
+    offered = (view.whole_gpus, {profile: n for profile, n in view.instances.items() if n})
+    return view.board in BOARDS and advertised(_layouts(view, entries, _cards(view))) == offered
+
+
+def _cards(view: NodeView) -> int:
+    return len(view.layouts) or view.whole_gpus + view.unhealthy_gpus
+
+
+def _layouts(view: NodeView, entries: Sequence[Mapping[str, Any]], cards: int) -> tuple[CardLayout, ...]:
+    return card_layouts([dict(entry) for entry in entries], cards, BOARDS[view.board])

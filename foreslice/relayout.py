@@ -1,0 +1,162 @@
+"""``foreslice layout apply``: one node brought to a layout of the MIG manager, step by step."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from actuator.kube.nodes import NodeDoor
+from actuator.layouts.format import configs_in
+from actuator.layouts.hands import Door, turn
+from actuator.layouts.named import Cut, entries_of, name_of
+from actuator.layouts.node import Wish
+from actuator.layouts.rollout import Act, Step
+from fleet.errors import ConflictError, InputError, RefusedError, UnavailableError
+from foreslice import output, show
+from foreslice.clock import WallClock
+from foreslice.doors import api_server_of
+from foreslice.settings.load import load
+from foreslice.settings.schema import KubernetesCluster
+
+TURN_S = 5.0
+
+_CARDS = re.compile(r"(\d+)(?:-(\d+))?")
+_INSTANCES = re.compile(r"(?:(\d+)\s*x\s*)?(\d+g\.\d+gb(?:[+-][a-z.]+)?)")
+_CUT_FIX = 'write e.g. "0: 3g.40gb + 4g.40gb; 1-3: 7 x 1g.10gb; 4-7: whole"'
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to become of which node.
+
+    Attributes:
+        node: Its name.
+        to: A configuration of the manager's file, empty where `cut` says it.
+        cut: What its cards are cut into.
+        manager: Namespace and name of the manager's ConfigMap.
+    """
+
+    node: str
+    to: str
+    cut: str
+    manager: str
+
+
+def apply_layout(config: Path, order: Order, *, is_dry: bool, as_json: bool) -> bool:
+    """Bring a node to a layout, or say what the next step would be, and return whether it is there.
+
+    It may be stopped and run again: how far it is stands on the node.
+
+    Raises:
+        InputError: What was given cannot be used, or the rights do not reach.
+        UnavailableError: The API server did not answer.
+    """
+    settings = load(config)
+    if not isinstance(settings.cluster, KubernetesCluster):
+        fix = "it takes kind: kubernetes"
+        raise InputError("there is no Kubernetes cluster in the settings", where="cluster.kind", fix=fix)
+    namespace, _, name = order.manager.partition("/")
+    with closing(api_server_of(settings.cluster, config.parent)) as server:
+        door = NodeDoor(server, namespace, name, lambda: None)
+        try:
+            steps = list(_steps(door, order, _wish(door, order), is_dry=is_dry))
+        except RefusedError as error:
+            fix = "use a kubeconfig that may do it"
+            raise InputError(str(error), where=f"--node {order.node}", fix=fix) from error
+        except ConflictError as error:
+            raise InputError(
+                str(error), where=f"--node {order.node}", fix="name a node of the cluster"
+            ) from error
+    is_there = steps[-1].act is Act.NOTHING
+    if as_json:
+        answer = [
+            {"act": step.act, "pod": step.pod or None, "label": step.label or None, "because": step.because}
+            for step in steps
+        ]
+        output.print_json({"node": order.node, "is_there": is_there, "is_dry": is_dry, "steps": answer})
+    elif is_dry:
+        show.console().print(f"next: {_said(order.node, steps[-1])}", soft_wrap=True)
+    return is_there
+
+
+def cuts_in(text: str) -> list[Cut]:
+    """Return what a text says that a node's cards are cut into; `InputError` if it does not say it of all."""
+    found: dict[int, Cut] = {}
+    for part in text.split(";"):
+        cards, colon, wanted = part.partition(":")
+        run = _CARDS.fullmatch(cards.strip())
+        if run is None or not colon:
+            raise InputError(f"{part.strip()!r} names no cards", where="--cut", fix=_CUT_FIX)
+        for index in range(int(run[1]), int(run[2] or run[1]) + 1):
+            found[index] = _cut(wanted.strip())
+    if sorted(found) != list(range(len(found))):
+        missing = next(index for index in range(len(found)) if index not in found)
+        raise InputError(
+            f"nothing is said of card {missing}", where="--cut", fix="name every card of the node"
+        )
+    return [found[index] for index in sorted(found)]
+
+
+def _cut(text: str) -> Cut:
+    if text == "whole":
+        return None
+    counts: dict[str, int] = {}
+    for part in text.split("+ ") if text else ():
+        read = _INSTANCES.fullmatch(part.strip())
+        if read is None:
+            raise InputError(f"{part.strip()!r} is no instance", where="--cut", fix=_CUT_FIX)
+        counts[read[2]] = counts.get(read[2], 0) + int(read[1] or 1)
+    return counts
+
+
+def _wish(door: Door, order: Order) -> Wish:
+    if bool(order.to) == bool(order.cut):
+        raise InputError(
+            "a layout is named or written out", where="layout", fix="give --to NAME, or --cut TEXT"
+        )
+    if order.cut:
+        entries = entries_of(cuts_in(order.cut))
+        return Wish(name_of(entries), entries)
+    configs: Mapping[str, list[dict[str, object]]] = configs_in(door.file()[0], order.manager)
+    if order.to not in configs:
+        raise InputError(
+            f"no configuration {order.to}", where=order.manager, fix=f"one of {', '.join(configs)}"
+        )
+    return Wish(order.to, configs[order.to])
+
+
+def _steps(door: Door, order: Order, wish: Wish, *, is_dry: bool) -> Iterator[Step]:
+    """Yield steps until nothing is left to do; what was changed meanwhile is looked at again."""
+    told = show.console(to_stderr=True)
+    last = ""
+    with told.status(f"{order.node}: looking") as status:
+        while True:
+            try:
+                step = turn(door, order.node, wish, WallClock().now_s(), is_dry=is_dry)
+            except ConflictError as error:
+                if "does not exist" in str(error) or "not found" in str(error):
+                    raise
+                time.sleep(TURN_S)
+                continue
+            except UnavailableError as error:
+                status.update(f"{order.node}: {error}; trying again")
+                time.sleep(TURN_S)
+                continue
+            line = _said(order.node, step)
+            if step.act is not Act.WAIT and line != last and not is_dry:
+                told.print(line)
+            status.update(line)
+            last = line
+            yield step
+            if is_dry or step.act in {Act.NOTHING, Act.REFUSE}:
+                return
+            time.sleep(TURN_S)
+
+
+def _said(node: str, step: Step) -> str:
+    about = f" {step.pod or step.label}" if step.pod or step.label else ""
+    return f"{node}: {step.act}{about}: {step.because}"

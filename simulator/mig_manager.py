@@ -1,0 +1,206 @@
+"""NVIDIA's MIG manager and device plugin on one node, as they are seen from outside: labels and allocatable.
+
+The order of labels is that which mig-parted's own code wrote on a Node of a real API server (v0.15.0,
+hardware commands replaced); a card whose layout differs is cleared and built anew, and if one card's MIG mode
+changes, every cut card of the node is (cmd/nvidia-mig-parted/apply). How long a change takes has no published
+figure; the defaults lie within the bounds of the code (1 s polls, waits of up to 5 min for each operand).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import partial
+
+from actuator.inventory.layouts import card_layouts
+from actuator.layouts.format import Configs, configs_in
+from actuator.layouts.named import Cut
+from fleet.boards import Board
+from fleet.errors import ConflictError, InputError
+from fleet.mig import realise
+from simulator.api import NODE, POD, Api, Event, Json
+from simulator.clock import Clock
+from simulator.workqueue import WorkQueue
+
+CONFIG, STATE = "nvidia.com/mig.config", "nvidia.com/mig.config.state"
+OPERANDS = tuple(
+    f"nvidia.com/gpu.deploy.{name}"
+    for name in ("device-plugin", "gpu-feature-discovery", "dcgm-exporter", "dcgm", "nvsm")
+)
+PAUSED = "paused-for-mig-change"
+GPU = "nvidia.com/gpu"
+
+
+class Fault(Enum):
+    """What goes wrong with a change."""
+
+    NONE = auto()
+    WEDGED = auto()
+    """An operand does not stop in time: operands stay paused, and the state pending."""
+    FAILED = auto()
+    """The cards are cleared, and no order of instances succeeds."""
+    HOLLOW = auto()
+    """It ends in success, and the device plugin finds nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How long the parts of a change take, seconds.
+
+    Attributes:
+        operands_s: Until the operands have stopped.
+        apply_s: Clearing and building.
+        devices_s: From the state to devices on offer: the device plugin starts anew.
+    """
+
+    operands_s: float = 20.0
+    apply_s: float = 15.0
+    devices_s: float = 25.0
+
+
+class MigManager:
+    """Follows the label of one node and cuts its cards.
+
+    Args:
+        api: Where the node is.
+        clock: Time.
+        node: Name of the node, which exists.
+        cards: What each of its cards is, and is cut into to begin with.
+        config_file: Returns the text of the manager's file as its pod sees it.
+        times: How long things take.
+        fault: Asked once a change: what goes wrong with it.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        clock: Clock,
+        node: str,
+        cards: Sequence[tuple[Board, Cut]],
+        config_file: Callable[[], str],
+        times: Times,
+        fault: Callable[[], Fault],
+    ) -> None:
+        self._api = api
+        self._clock = clock
+        self._node = node
+        self._boards = [board for board, _ in cards]
+        self.cuts: list[Cut] = [cut for _, cut in cards]
+        self._config_file = config_file
+        self._times = times
+        self._fault = fault
+        self._seen: str | None = None
+        self._offers: WorkQueue[str] = WorkQueue(clock, self._offer)
+        self._changes: WorkQueue[str] = WorkQueue(clock, self._begin)
+        self._hollow = False
+        self._offers.add(node)
+        api.watch(NODE, self._on_node)
+
+    def _on_node(self, event: Event) -> None:
+        body = event.body
+        if body["metadata"]["name"] != self._node:
+            return
+        wanted = _labels(body).get(CONFIG)
+        if wanted and wanted != self._seen:
+            self._seen = wanted
+            self._changes.add(wanted)
+
+    def _begin(self, wanted: str) -> None:
+        if wanted != self._seen:
+            return
+        cuts = self._planned(wanted)
+        if cuts is None:
+            self._label({**dict.fromkeys(OPERANDS, "true"), STATE: "failed"})
+        elif cuts == self.cuts and not self._hollow:
+            self._label({**dict.fromkeys(OPERANDS, "true"), STATE: "success"})
+        else:
+            self._label({**dict.fromkeys(OPERANDS, PAUSED), STATE: "pending"})
+            fault = self._fault()
+            if fault is not Fault.WEDGED:
+                wait_s = self._times.operands_s + self._times.apply_s
+                self._clock.after(wait_s, partial(self._apply, wanted, cuts, fault))
+
+    def _apply(self, wanted: str, cuts: list[Cut], fault: Fault) -> None:
+        if fault is Fault.NONE and self._is_busy(cuts):
+            fault = Fault.FAILED  # "in use by another client"
+        elif fault is Fault.FAILED:
+            self.cuts = [None if new is None else {} for new in cuts]
+        else:
+            self.cuts = cuts
+        self._hollow = fault is Fault.HOLLOW
+        state = "failed" if fault is Fault.FAILED else "success"
+        self._label({**dict.fromkeys(OPERANDS, "true"), STATE: state})
+        self._offers.add(self._node, self._times.devices_s)
+        if wanted != self._seen and self._seen:
+            self._changes.add(self._seen)
+
+    def _planned(self, wanted: str) -> list[Cut] | None:
+        """Return what a configuration makes of the cards, `None` if the manager cannot take it."""
+        try:
+            configs: Configs = configs_in(self._config_file(), "config.yaml")
+            layouts = card_layouts(configs[wanted], len(self._boards), self._boards[0])
+        except (InputError, KeyError):
+            return None
+        cuts = list(self.cuts)
+        for layout in layouts:
+            cuts[layout.index] = None if layout.is_whole else dict(layout.counts)
+        return cuts
+
+    def _is_busy(self, cuts: Sequence[Cut]) -> bool:
+        """Return whether a pod may be on a card that would be cleared."""
+        pairs = list(zip(self.cuts, cuts, strict=True))
+        toggles = any((old is None) != (new is None) for old, new in pairs)
+        cleared = [old for old, new in pairs if old != new or (toggles and old is not None)]
+        resources = {GPU if cut is None else _resource(p) for cut in cleared for p in (cut or {"": 1})}
+        return any(
+            resources & _asked(pod)
+            for pod in self._api.list(POD)
+            if pod["spec"].get("nodeName") == self._node
+            and pod["status"].get("phase") not in {"Succeeded", "Failed"}
+        )
+
+    def _label(self, labels: dict[str, str]) -> None:
+        """Write labels, on whatever else the node is meanwhile."""
+        while True:
+            body = self._api.get(NODE, None, self._node)
+            if body is None:
+                return
+            metadata = {**body["metadata"], "labels": {**_labels(body), **labels}}
+            try:
+                self._api.replace({**body, "metadata": metadata})
+            except ConflictError:
+                continue
+            return
+
+    def _offer(self, _: str) -> None:
+        """Publish what the device plugin finds."""
+        body = self._api.get(NODE, None, self._node)
+        if body is None:
+            return
+        counts: Counter[str] = Counter({GPU: 0})
+        for board, cut in zip(self._boards, self.cuts, strict=True):
+            if cut is None:
+                counts[GPU] += 1
+            elif not self._hollow and realise(board, cut) is not None:
+                counts.update({_resource(profile): count for profile, count in cut.items()})
+        status = dict(body.get("status") or {})
+        for part in ("capacity", "allocatable"):
+            others = {n: a for n, a in (status.get(part) or {}).items() if not n.startswith("nvidia.com/")}
+            status[part] = others | {name: str(count) for name, count in counts.items()}
+        self._api.replace_status({**body, "status": status})
+
+
+def _resource(profile: str) -> str:
+    return f"nvidia.com/mig-{profile.replace('+', '.')}"
+
+
+def _labels(body: Json) -> dict[str, str]:
+    labels: dict[str, str] = body["metadata"].get("labels") or {}
+    return labels
+
+
+def _asked(pod: Json) -> set[str]:
+    containers = pod["spec"].get("containers") or []
+    return {name for c in containers for name in (c.get("resources") or {}).get("limits") or {}}

@@ -1,0 +1,136 @@
+"""A node on a real API server is brought to another layout; the simulated MIG manager is a client of it."""
+
+import json
+import time
+from threading import Event
+
+import pytest
+from typer.testing import CliRunner
+
+from actuator.kube.nodes import NodeDoor
+from actuator.layouts.hands import turn
+from actuator.layouts.node import CONFIG_LABEL, TAINT
+from fleet.boards import H100_80GB
+from fleet.errors import ConflictError
+from foreslice.cli import app
+from foreslice.clock import WallClock
+from simulator.api import NODE, POD, Kind
+from simulator.mig_manager import Fault, MigManager, Times
+from tests.cluster.conftest import NEWEST
+from tests.cluster.lab import PDB, until
+from tests.fakes.layouts import FILE, NIGHT, wish
+
+CONFIG_MAP = Kind("v1", "ConfigMap", "configmaps")
+TIMES = Times(operands_s=0.3, apply_s=0.3, devices_s=0.3)
+DAY = {"mig-1g.10gb": "7", "mig-3g.40gb": "3", "mig-4g.40gb": "1", "mig-7g.80gb": "1"}
+
+pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
+
+
+class Site:
+    """A node of four H100 in the layout `night`, and its MIG manager."""
+
+    def __init__(self, lab, agents, faults=()):
+        self.lab, self.faults = lab, list(faults)
+        self.node = lab.node(slices=lambda _: [])
+        labels = {
+            "nvidia.com/gpu.product": H100_80GB.product_names[0].replace(" ", "-"),
+            CONFIG_LABEL: "night",
+            f"{CONFIG_LABEL}.state": "success",
+        }
+        lab.patch(NODE, self.node, {"metadata": {"labels": labels}})
+        lab.create(CONFIG_MAP, "layouts", data={"config.yaml": FILE})
+        self.door = NodeDoor(lab.server, lab.name, "layouts", lambda: None)
+        cards = [(H100_80GB, cut) for cut in NIGHT]
+        is_made = Event()
+
+        def start():
+            MigManager(agents.api, agents.clock, self.node, cards, self.file, TIMES, self.next_fault)
+            is_made.set()
+
+        agents.clock.after(0, start)
+        is_made.wait()
+        until(lambda: self.offer.get("mig-1g.10gb") == "14")
+
+    def file(self):
+        return self.lab.get(CONFIG_MAP, "layouts")["data"]["config.yaml"]
+
+    def next_fault(self):
+        return self.faults.pop(0) if self.faults else Fault.NONE
+
+    @property
+    def body(self):
+        return self.lab.get(NODE, self.node)
+
+    @property
+    def offer(self):
+        held = self.body["status"].get("allocatable", {})
+        return {
+            n.removeprefix("nvidia.com/"): amount
+            for n, amount in held.items()
+            if n.startswith("nvidia.com/") and amount != "0"
+        }
+
+    def pod(self, name, **annotations):
+        limits = {"nvidia.com/mig-1g.10gb": "1"}
+        container = {"name": "c", "image": "i", "resources": {"limits": limits}}
+        metadata = {"labels": {"app": name}, "annotations": annotations}
+        self.lab.create(POD, name, metadata=metadata, spec={"nodeName": self.node, "containers": [container]})
+
+    def until(self, act):
+        """Turn until something is done; a node that was changed meanwhile is looked at again."""
+        while True:
+            try:
+                step = turn(self.door, self.node, wish(), WallClock().now_s())
+            except ConflictError:
+                continue
+            if step.act == act:
+                return step
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def site(lab, agents):
+    return Site(lab, agents)
+
+
+def test_a_node_gets_another_layout_and_its_pod_is_evicted(site):
+    site.pod("small")
+    until(lambda: site.lab.get(POD, "small")["status"].get("phase") == "Running")
+    site.until("nothing")
+
+    assert DAY == site.offer
+    assert site.lab.get(POD, "small") is None
+    assert [] == [t for t in site.body["spec"].get("taints", []) if t["key"] == TAINT["key"]]
+    assert "foreslice.dev/layout" not in site.body["metadata"].get("annotations", {})
+    assert FILE.splitlines()[-2:] == site.file().splitlines()[-2:]
+
+
+def test_a_budget_keeps_its_pod_and_the_label_waits(site):
+    site.lab.create(PDB, "b", spec={"minAvailable": 1, "selector": {"matchLabels": {"app": "small"}}})
+    site.pod("small")
+    until(lambda: site.lab.get(POD, "small")["status"].get("phase") == "Running")
+    step = site.until("wait")
+
+    assert "disruption budget" in step.because
+    assert "night" == site.body["metadata"]["labels"][CONFIG_LABEL]
+    assert site.lab.get(POD, "small") is not None
+
+
+def test_the_command_says_the_next_step_and_does_it_when_told(site, plane, tmp_path):
+    config = tmp_path / "settings.yaml"
+    config.write_text(
+        "version: v1\nmetrics: {source: prometheus, url: http://127.0.0.1:9}\n"
+        f"cluster: {{kind: kubernetes, kubeconfig: {plane.kubeconfig}}}\n"
+        "workloads: [{name: chat, namespace: serving, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}]\n"
+    )
+    options = ["--config", str(config), "--node", site.node, "--manager", f"{site.lab.name}/layouts"]
+    cut = ["--cut", "0: 3g.40gb + 4g.40gb; 1: 7 x 1g.10gb; 2: 7g.80gb; 3: 2 x 3g.40gb"]
+    said = CliRunner().invoke(app, ["layout", "apply", *options, *cut])
+
+    assert (4, True) == (said.exit_code, said.stdout.startswith(f"next: {site.node}: hold"))
+    assert "night" == site.body["metadata"]["labels"][CONFIG_LABEL]
+    done = CliRunner().invoke(app, ["layout", "apply", *options, *cut, "--yes", "--output", "json"])
+    assert 0 == done.exit_code
+    assert ["hold", "write", "label"] == [step["act"] for step in json.loads(done.stdout)["steps"]][:3]
+    assert DAY == site.offer

@@ -1,0 +1,157 @@
+"""A node is brought to a layout and nothing that serves is cut; what fails is taken back."""
+
+import pytest
+
+from actuator.layouts.node import CONFIG_LABEL
+from fleet.boards import A100_80GB
+from simulator.mig_manager import Fault
+from tests.fakes.layouts import DAY, NIGHT, Site, wish
+
+OFFERED = {
+    "night": {"mig-1g.10gb": 14, "mig-7g.80gb": 2},
+    "day": {"mig-1g.10gb": 7, "mig-3g.40gb": 3, "mig-4g.40gb": 1, "mig-7g.80gb": 1},
+}
+
+
+def test_a_node_gets_another_layout_and_is_let_go():
+    site = Site(sync_s=0.0)
+    acts, _ = site.until_quiet()
+
+    assert ["hold", "write", "label", "wait", "release", "nothing"] == acts[:2] + acts[2:3] + acts[
+        3:4
+    ] + acts[-2:]
+    assert OFFERED["day"] == site.offer
+    assert (DAY, False, None) == (site.manager.cuts, site.is_held, site.progress)
+
+
+def test_it_is_asked_again_where_the_manager_did_not_know_the_layout_yet():
+    """A file reaches the manager's pod about a minute after it was written; its first answer is `failed`."""
+    site = Site(sync_s=90.0)
+    acts, _ = site.until_quiet()
+
+    assert acts.count("label") > 1
+    assert OFFERED["day"] == site.offer
+
+
+def test_pods_on_cards_that_change_are_evicted_and_no_others():
+    site = Site(sync_s=0.0)
+    for name, resource in (("small", "mig-1g.10gb"), ("large", "mig-7g.80gb"), ("other", "gpu")):
+        site.add_pod(name, resource)
+    site.until_quiet()
+
+    assert ["other"] == [pod["metadata"]["name"] for pod in site.pods_on("gpu-1")]
+    assert OFFERED["day"] == site.offer
+
+
+def test_a_budget_is_waited_for_and_the_label_comes_after():
+    site = Site(sync_s=0.0)
+    site.add_pod("small", "mig-1g.10gb")
+    site.kept_by_budget = {"llm/small"}
+    steps = [site.turn() for _ in range(20)]
+
+    assert {"hold", "write", "wait"} == {step.act for step in steps}
+    assert "disruption budget" in steps[-1].because
+    assert "night" == site.labels[CONFIG_LABEL]
+    site.kept_by_budget.clear()
+    site.until_quiet()
+    assert OFFERED["day"] == site.offer
+
+
+def test_pods_that_never_go_give_the_node_back():
+    site = Site(sync_s=0.0)
+    site.add_pod("small", "mig-1g.10gb", **{"karpenter.sh/do-not-disrupt": "true"})
+    steps = [site.turn() for _ in range(185)]
+
+    released = next(step for step in steps if step.act == "release")
+    assert "pods do not go: llm/small (karpenter.sh/do-not-disrupt: true)" == released.because
+    assert "night" == site.labels[CONFIG_LABEL]
+    assert "evict" not in site.calls
+
+
+@pytest.mark.parametrize("fault", [Fault.FAILED, Fault.HOLLOW])
+def test_what_goes_wrong_once_is_tried_again(fault):
+    site = Site([fault], sync_s=0.0)
+    site.until_quiet()
+
+    assert OFFERED["day"] == site.offer
+
+
+@pytest.mark.parametrize("fault", [Fault.FAILED, Fault.HOLLOW])
+def test_what_goes_wrong_again_is_taken_back_and_left_alone(fault):
+    site = Site([fault] * 3, sync_s=0.0)
+    _, last = site.until_quiet()
+
+    assert "release" == last.act
+    assert "it is as it was before" in last.because
+    assert (OFFERED["night"], "night") == (site.offer, site.labels[CONFIG_LABEL])
+    assert not site.is_held
+    assert "left alone for an hour" in site.turn().because
+
+
+def test_a_manager_that_never_ends_gets_its_operands_back_and_the_layout_is_taken_back():
+    site = Site([Fault.WEDGED], sync_s=0.0)
+    acts, _ = site.until_quiet()
+
+    assert "restore" in acts
+    assert (OFFERED["night"], "night") == (site.offer, site.labels[CONFIG_LABEL])
+    assert {"true"} == {v for n, v in site.labels.items() if n.startswith("nvidia.com/gpu.deploy.")}
+
+
+def test_after_an_hour_it_is_tried_anew():
+    site = Site([Fault.FAILED] * 3, sync_s=0.0)
+    site.until_quiet()
+    site.clock.run_until(site.clock.now_s + 3601)
+    site.until_quiet()
+
+    assert OFFERED["day"] == site.offer
+
+
+def test_where_there_and_back_fail_the_node_is_kept_free_for_a_person():
+    site = Site([Fault.FAILED] * 6, sync_s=0.0)
+    _, last = site.until_quiet()
+
+    assert ("refuse", True) == (last.act, site.is_held)
+    assert "a person is needed" in last.because
+
+
+def test_a_label_that_somebody_else_writes_is_theirs():
+    site = Site(sync_s=0.0)
+    while site.turn().act != "label":
+        pass
+    body = site.node("gpu-1")
+    labels = {**body["metadata"]["labels"], CONFIG_LABEL: "night"}
+    site.store.replace({**body, "metadata": {**body["metadata"], "labels": labels}})
+    step = site.turn()
+
+    assert ("release", "night") == (step.act, site.labels[CONFIG_LABEL])
+    assert "somebody else wrote night" in step.because
+
+
+def test_another_wish_before_the_label_is_written_lets_the_node_go():
+    site = Site(sync_s=0.0)
+    site.add_pod("small", "mig-1g.10gb")
+    site.kept_by_budget = {"llm/small"}
+    site.turn()
+
+    assert "something else is wanted meanwhile" == site.turn(wish([{"2g.20gb": 3}] * 4)).because
+
+
+@pytest.mark.parametrize(
+    ("cuts", "board", "said"),
+    [
+        ([{"4g.40gb": 2}, *NIGHT[1:]], None, "cannot all exist at once"),
+        ([None, *NIGHT[1:]], A100_80GB, "needs a reset"),
+    ],
+)
+def test_what_may_not_be_done_is_refused_before_anything_is_touched(cuts, board, said):
+    site = Site() if board is None else Site(board=board)
+    step = site.turn(wish(cuts))
+
+    assert ("refuse", []) == (step.act, site.calls)
+    assert said in step.because
+
+
+def test_the_same_layout_is_nothing_to_do():
+    site = Site()
+
+    assert ("nothing", []) == (site.turn(wish(NIGHT)).act, site.calls)

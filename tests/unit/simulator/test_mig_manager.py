@@ -1,0 +1,86 @@
+"""The simulated MIG manager writes the labels that the real one's code was seen to write."""
+
+import pytest
+
+from actuator.layouts.config_file import with_configs
+from actuator.layouts.named import entries_of
+from actuator.layouts.node import CONFIG_LABEL
+from simulator.api import NODE
+from simulator.mig_manager import OPERANDS, PAUSED, STATE, Fault
+from tests.fakes.layouts import DAY, FILE, NAME, NIGHT, Site
+
+PENDING, DONE = "pending", "true"
+
+
+def labelled(site, value, run_s=300.0):
+    """Label the node, and return the states and operands' labels in their order."""
+    seen = []
+
+    def note(event):
+        labels = event.body["metadata"]["labels"]
+        now = (labels.get(STATE), labels.get(OPERANDS[0]))
+        if not seen or seen[-1] != now:
+            seen.append(now)
+
+    body = site.node(NAME)
+    labels = {**body["metadata"]["labels"], CONFIG_LABEL: value}
+    site.store.replace({**body, "metadata": {**body["metadata"], "labels": labels}})
+    site.store.watch(NODE, note)
+    site.clock.run_until(site.clock.now_s + run_s)
+    return seen[1:]
+
+
+def site_with(cuts, faults=()):
+    file = with_configs(FILE, {"foreslice-0000000000-a": entries_of(cuts)}, "file")
+    return Site(faults, sync_s=0.0, file=file)
+
+
+def test_a_change_pauses_operands_and_gives_them_back():
+    assert [(PENDING, PAUSED), ("success", DONE)] == labelled(site_with(DAY), "foreslice-0000000000-a")
+
+
+def test_what_is_applied_already_is_never_pending():
+    assert [] == labelled(site_with(NIGHT), "foreslice-0000000000-a")
+
+
+def test_a_name_that_the_file_does_not_have_fails_at_once():
+    assert [("failed", DONE)] == labelled(site_with(DAY), "dusk")
+
+
+def test_a_change_that_fails_leaves_the_cards_without_instances():
+    site = site_with(DAY, [Fault.FAILED])
+
+    assert [(PENDING, PAUSED), ("failed", DONE)] == labelled(site, "foreslice-0000000000-a")
+    assert {} == site.offer
+
+
+def test_a_wedged_one_stays_as_it_is():
+    assert [(PENDING, PAUSED)] == labelled(site_with(DAY, [Fault.WEDGED]), "foreslice-0000000000-a")
+
+
+def test_a_hollow_success_shows_no_devices():
+    site = site_with(DAY, [Fault.HOLLOW])
+
+    assert ("success", DONE) == labelled(site, "foreslice-0000000000-a")[-1]
+    assert {} == site.offer
+
+
+@pytest.mark.parametrize(
+    ("resource", "state"), [("mig-1g.10gb", "failed"), ("mig-2g.20gb", "success"), ("gpu", "success")]
+)
+def test_a_card_in_use_is_not_cut(resource, state):
+    site = site_with(DAY)
+    site.add_pod("p", resource)
+
+    assert (state, DONE) == labelled(site, "foreslice-0000000000-a")[-1]
+
+
+def test_the_same_name_with_other_content_does_nothing():
+    site = site_with(DAY)
+    labelled(site, "foreslice-0000000000-a")
+    before = site.manager.cuts
+    text = with_configs(FILE, {"foreslice-0000000000-a": entries_of(NIGHT)}, "file")
+    site.texts.append((site.clock.now_s, text))
+    site.clock.run_until(site.clock.now_s + 600)
+
+    assert before == site.manager.cuts
