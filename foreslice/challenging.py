@@ -8,11 +8,11 @@ from pathlib import Path
 
 from fleet.errors import InputError
 from foreslice import output, show
-from foreslice.backtest import quantiles_of, windows_of
+from foreslice.backtesting import quantiles_of, windows_of
 from foreslice.clock import WallClock
-from foreslice.recipes import allowed_by, chosen
+from foreslice.models import registry_at
+from foreslice.recipes import chosen
 from foreslice.service_data import work_of
-from foreslice.settings.recipe_file import types_of
 from predictor.forecasters.learned import STEP_S
 from predictor.recipe import Recipe
 from predictor.registry.artefact import Artefact, check_signature
@@ -63,7 +63,7 @@ def run_train(asked: Asked, tried: float, at: tuple[str, str], *, as_json: bool)
         UnavailableError: The metrics source or the store did not answer.
     """
     store, name = at
-    registry = Registry(store, types_of(allowed_by(asked.config)))
+    registry = registry_at(store, asked.config)
     made = train(_series(asked), _recipe(asked), registry, name, tried)
     if as_json:
         output.print_json({"model": name, "version": made.version, "objections": list(made.objections)})

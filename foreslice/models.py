@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from rich.markdown import Markdown
@@ -13,20 +14,31 @@ from fleet.codec import encode
 from fleet.errors import InputError
 from foreslice import output, show
 from foreslice.clock import WallClock
+from foreslice.recipes import allowed_by
+from foreslice.report.card import page
+from foreslice.settings.recipe_file import types_of
 from predictor.registry.gate import band, objections
 from predictor.registry.manifest import Manifest, Score
+from predictor.registry.pointer import Promotion
 from predictor.registry.registry import Registry
 
+PAGE = "card.html"
+"""Card with plots, beside the files of a version that was promoted."""
 
-def print_list(store: str, *, as_json: bool) -> None:
-    """Print every version below a URL: when it was made, whether it serves, what is wrong with it."""
-    registry = Registry(store)
+
+def registry_at(store: str, config: Path | None) -> Registry:
+    """Return the store at a URL; `config` names settings that allow estimators which are not ours."""
+    return Registry(store, types_of(allowed_by(config)))
+
+
+def print_list(registry: Registry, *, as_json: bool) -> None:
+    """Print every version in a store: when it was made, whether it serves, what is wrong with it."""
     rows = [row for name in registry.names() for row in _rows(registry, name)]
     if as_json:
-        output.print_json({"store": store, "models": rows})
+        output.print_json({"store": registry.url, "models": rows})
         return
     if not rows:
-        show.console().print(f"no models in {store}", markup=False)
+        show.console().print(f"no models in {registry.url}", markup=False)
         return
     table = Table("model", "version", "made", "serves", "q .95 covers", "trouble", box=None)
     for row in rows:
@@ -36,11 +48,13 @@ def print_list(store: str, *, as_json: bool) -> None:
     show.console().print(table)
 
 
-def print_one(store: str, which: str, *, as_json: bool) -> None:
-    """Print what is said of a version, by default of the one that serves."""
-    registry = Registry(store)
+def print_one(registry: Registry, which: str, *, plot: Path | None = None, as_json: bool) -> None:
+    """Print what is said of a version, by default of what serves; leave its card with plots in `plot`."""
     name, version = _version(registry, which)
     found = registry.load(name, version)
+    if plot is not None:
+        with output.writable(plot):
+            plot.write_text(page(found.manifest), encoding="utf-8")
     if as_json:
         output.print_json(
             {"model": name, "version": version, "sha256": found.sha256, **encode(found.manifest)}
@@ -50,9 +64,8 @@ def print_one(store: str, which: str, *, as_json: bool) -> None:
         show.console().print(Markdown(found.card))
 
 
-def print_verified(store: str, which: str | None, *, as_json: bool) -> bool:
+def print_verified(registry: Registry, which: str | None, *, as_json: bool) -> bool:
     """Print whether versions are sound, and return whether all are."""
-    registry = Registry(store)
     asked = (
         [_version(registry, which)]
         if which is not None
@@ -63,7 +76,7 @@ def print_verified(store: str, which: str | None, *, as_json: bool) -> bool:
         for name, version in asked
     ]
     if as_json:
-        output.print_json({"store": store, "models": rows})
+        output.print_json({"store": registry.url, "models": rows})
     else:
         for row in rows:
             said = row["trouble"] or f"{row['model']}/{row['version']}: sound"
@@ -71,21 +84,29 @@ def print_verified(store: str, which: str | None, *, as_json: bool) -> bool:
     return not any(row["trouble"] for row in rows)
 
 
-def run_promote(store: str, which: str, *, as_json: bool) -> None:
+def run_promote(registry: Registry, which: str, *, as_json: bool) -> None:
     """Let a version serve, and print the new generation."""
     name, version = _split(which)
     if version is None:
         raise InputError("names no version", where=which, fix="write NAME/VERSION")
-    made = Registry(store).promote(name, version, int(WallClock().now_s()))
+    made = promote(registry, name, version)
     if as_json:
-        output.print_json({"model": name, "version": version, "generation": made.generation})
+        told = {"model": name, "version": version, "generation": made.generation, "page": PAGE}
+        output.print_json(told)
     else:
         show.console().print(f"{name}/{version} serves (generation {made.generation})", markup=False)
 
 
-def run_rollback(store: str, name: str, *, as_json: bool) -> None:
+def promote(registry: Registry, name: str, version: str) -> Promotion:
+    """Let a version serve, with its card with plots beside it; `InputError` if the gate does not let it."""
+    made = registry.promote(name, version, int(WallClock().now_s()))
+    registry.attach(name, version, PAGE, page(registry.manifest(name, version)).encode())
+    return made
+
+
+def run_rollback(registry: Registry, name: str, *, as_json: bool) -> None:
     """Let the version before serve again, and print which that is."""
-    serving = Registry(store).rollback(name, int(WallClock().now_s()))
+    serving = registry.rollback(name, int(WallClock().now_s()))
     version, generation = serving.promotion.version, serving.promotion.generation
     if as_json:
         output.print_json(
@@ -103,12 +124,11 @@ def run_rollback(store: str, name: str, *, as_json: bool) -> None:
     show.console().print(f"{what} (generation {generation})", markup=False)
 
 
-def print_comparison(store: str, which: str, rival: str, *, as_json: bool) -> None:
+def print_comparison(registry: Registry, which: str, rival: str, *, as_json: bool) -> None:
     """Print two versions of a model side by side.
 
     `InputError` if they were not scored on the same windows.
     """
-    registry = Registry(store)
     (name, version), (other_name, other) = _version(registry, which), _version(registry, rival)
     if name != other_name:
         raise InputError("are two models", where=f"{which}, {rival}", fix="compare versions of one model")

@@ -76,12 +76,7 @@ def print_plan(
     if diff and snapshot_file is None and demand is None:
         preview.print_live_diff(config, as_json=as_json)
         return
-    if snapshot_file is None:
-        question = _seen_now(config)
-    else:
-        question = _with_policies(snapshot.read(snapshot_file), workloads_of(load(config)), config)
-    if demand is not None:
-        question = _with_demand(question, demand)
+    question = question_of(snapshot_file, config, demand)
     if diff:
         preview.print_snapshot_diff(question, config, as_json=as_json)
         return
@@ -90,6 +85,15 @@ def print_plan(
         output.print_json(report)
     else:
         show.console().print(_as_text(report))
+
+
+def question_of(snapshot_file: Path | None, config: Path, demand: Path | None) -> Question:
+    """Return what is asked by files, as in `print_plan`; without a snapshot, the cluster is looked at."""
+    if snapshot_file is None:
+        question = _seen_now(config)
+    else:
+        question = _with_policies(snapshot.read(snapshot_file), workloads_of(load(config)), config)
+    return question if demand is None else _with_demand(question, demand)
 
 
 def report_of(question: Question) -> dict[str, Any]:

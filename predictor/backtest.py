@@ -110,7 +110,7 @@ def _together(
 ) -> Iterator[dict[int, Told]]:
     started_s = time.process_time()
     tables = [features(one, question.windows_s, question.calendar, question.target) for one in series]
-    first_s = [_first_fit_s(one, test) for one, test in zip(series, test_from, strict=True)]
+    first_s = [first_fit_s(one, test) for one, test in zip(series, test_from, strict=True)]
     logs = roll(
         series,
         tables,
@@ -134,7 +134,7 @@ FITTING = 0.8
 """Share of the time that models take."""
 
 
-def _first_fit_s(series: StepSeries, test_from: int) -> float:
+def first_fit_s(series: StepSeries, test_from: int) -> float:
     """Return when the series is to have its first model: whole days on, before the warm-up ends."""
     before = test_from * series.step_s - WARM_UP_S
     return series.start_s + max(LEAST_S, before // DAY_S * DAY_S)
@@ -158,7 +158,7 @@ def _tell(
         for name, centre in centres.items()
     }
     started_s = time.process_time()
-    said[OURS], is_cut = _blended(series, table, logs, width, quantiles, calibration)
+    said[OURS], is_cut = blended(series, table, logs, width, quantiles, calibration)
     cost.predict_s += time.process_time() - started_s
     is_test = np.arange(len(series)) >= test_from
     is_said = np.all([np.isfinite(said[name]).all(axis=1) for name in (OURS, LAST, LAST_WEEK)], axis=0)
@@ -188,7 +188,7 @@ def _centres(
     }
 
 
-def _blended(
+def blended(
     series: StepSeries,
     table: Features,
     logs: Logs,

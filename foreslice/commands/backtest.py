@@ -45,7 +45,7 @@ def backtest(  # noqa: PLR0913, PLR0917 -- options
     output: OutputForm = Output.TEXT,
 ) -> None:
     """Score forecasts of demand, step by step on its past, beside the rules that they must beat."""
-    from foreslice.backtest import Asked, run_backtest
+    from foreslice.backtesting import Asked, run_backtest
     from predictor.calendar import Calendar
     from predictor.sources.demand_table import Columns
 

@@ -1,10 +1,11 @@
 """Commands on stored models: ``models list | show | verify | promote | rollback | compare``."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from foreslice.commands.options import EXIT_INPUT, Output, OutputForm
+from foreslice.commands.options import EXIT_INPUT, AllowingFile, Output, OutputForm
 
 models = typer.Typer(
     no_args_is_help=True, help="Stored models: what there is, what serves, and whether it may."
@@ -21,19 +22,27 @@ Which = Annotated[
 
 
 @models.command("list")
-def list_(store: Store, output: OutputForm = Output.TEXT) -> None:
+def list_(store: Store, config_file: AllowingFile = None, output: OutputForm = Output.TEXT) -> None:
     """List all versions, which of them serves, and what is wrong with any."""
-    from foreslice.models import print_list
+    from foreslice.models import print_list, registry_at
 
-    print_list(store, as_json=output is Output.JSON)
+    print_list(registry_at(store, config_file), as_json=output is Output.JSON)
 
 
 @models.command()
-def show(which: Which, store: Store, output: OutputForm = Output.TEXT) -> None:
+def show(
+    which: Which,
+    store: Store,
+    config_file: AllowingFile = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Leave the card with plots in this HTML file.", show_default=False)
+    ] = None,
+    output: OutputForm = Output.TEXT,
+) -> None:
     """Show all that is said of a version."""
-    from foreslice.models import print_one
+    from foreslice.models import print_one, registry_at
 
-    print_one(store, which, as_json=output is Output.JSON)
+    print_one(registry_at(store, config_file), which, plot=plot, as_json=output is Output.JSON)
 
 
 @models.command()
@@ -43,34 +52,45 @@ def verify(
         str | None,
         typer.Argument(metavar="[NAME/VERSION]", help="Default: all versions.", show_default=False),
     ] = None,
+    config_file: AllowingFile = None,
     output: OutputForm = Output.TEXT,
 ) -> None:
     """Read versions whole and let them answer their golden input; exit code 2 if any does not hold."""
-    from foreslice.models import print_verified
+    from foreslice.models import print_verified, registry_at
 
-    if not print_verified(store, which, as_json=output is Output.JSON):
+    if not print_verified(registry_at(store, config_file), which, as_json=output is Output.JSON):
         raise typer.Exit(EXIT_INPUT)
 
 
 @models.command()
-def promote(version: Version, store: Store, output: OutputForm = Output.TEXT) -> None:
+def promote(
+    version: Version, store: Store, config_file: AllowingFile = None, output: OutputForm = Output.TEXT
+) -> None:
     """Let a version serve, if it is sound, has won and is calibrated; else what serves stays."""
-    from foreslice.models import run_promote
+    from foreslice.models import registry_at, run_promote
 
-    run_promote(store, version, as_json=output is Output.JSON)
+    run_promote(registry_at(store, config_file), version, as_json=output is Output.JSON)
 
 
 @models.command()
-def rollback(name: Name, store: Store, output: OutputForm = Output.TEXT) -> None:
+def rollback(
+    name: Name, store: Store, config_file: AllowingFile = None, output: OutputForm = Output.TEXT
+) -> None:
     """Let the version before serve again, or none if there was none."""
-    from foreslice.models import run_rollback
+    from foreslice.models import registry_at, run_rollback
 
-    run_rollback(store, name, as_json=output is Output.JSON)
+    run_rollback(registry_at(store, config_file), name, as_json=output is Output.JSON)
 
 
 @models.command()
-def compare(challenger: Version, rival: Which, store: Store, output: OutputForm = Output.TEXT) -> None:
+def compare(
+    challenger: Version,
+    rival: Which,
+    store: Store,
+    config_file: AllowingFile = None,
+    output: OutputForm = Output.TEXT,
+) -> None:
     """Set two versions side by side on the windows that both were scored on, and say what the gate says."""
-    from foreslice.models import print_comparison
+    from foreslice.models import print_comparison, registry_at
 
-    print_comparison(store, challenger, rival, as_json=output is Output.JSON)
+    print_comparison(registry_at(store, config_file), challenger, rival, as_json=output is Output.JSON)

@@ -6,8 +6,11 @@ from collections.abc import Callable, Collection
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
+
+import numpy as np
 
 from fleet.demand import QUANTILES, WINDOWS_S
 from fleet.errors import InputError
@@ -23,12 +26,17 @@ from predictor.recipe import Calibration, Estimator, Guest, Question, Recipe, Re
 _EXAMPLE = "models/recipes/own.yaml"
 
 
+def shipped_path(name: str) -> Path:
+    """Return where the shipped recipe of this name is."""
+    folder = files("foreslice").joinpath("data", "models")  # in a wheel; in a checkout:
+    folder = folder if folder.is_dir() else files("foreslice").joinpath("..", "models")
+    return Path(str(folder.joinpath("recipes", f"{name}.yaml")))
+
+
 @cache
 def shipped(name: str) -> Recipe:
     """Return a recipe of `models/recipes`: `own` or `pooled`, what is served unless settings name another."""
-    folder = files("foreslice").joinpath("data", "models")  # in a wheel; in a checkout:
-    folder = folder if folder.is_dir() else files("foreslice").joinpath("..", "models")
-    return load(Path(str(folder.joinpath("recipes", f"{name}.yaml"))))
+    return load(shipped_path(name))
 
 
 def shipped_recipes() -> Recipes:
@@ -103,6 +111,23 @@ def recipe_of(said: ModelRecipe, name: str, allowed: Collection[str] = ()) -> Re
     )
     _refuse_unmakeable(lambda: recipe.regressor(said.quantiles[0]), said.estimator, name, "`quantile`")
     return recipe
+
+
+def variants(
+    path: Path, most: int, seed: int, allowed: Collection[str] = ()
+) -> list[tuple[dict[str, Any], Recipe]]:
+    """Return points of a recipe's search space, drawn by seed: their values, and the recipe with them.
+
+    `InputError` as in `load`, also where a key of the space is none of the recipe's or a value does not fit.
+    """
+    file = YamlFile(path, "recipe", _EXAMPLE)
+    said = file.group(ModelRecipe)
+    points = [dict(zip(said.search, values, strict=True)) for values in product(*said.search.values())]
+    drawn = np.random.default_rng(seed).choice(len(points), min(most, len(points)), replace=False)
+    return [
+        (points[at], recipe_of(file.changed(points[at]).group(ModelRecipe), path.stem, allowed))
+        for at in drawn
+    ]
 
 
 def types_of(allowed: Collection[str]) -> frozenset[str]:

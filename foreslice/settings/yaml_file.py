@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from copy import copy, deepcopy
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
@@ -79,6 +80,18 @@ class YamlFile:
         except ValidationError as error:
             lines = [self._line(finding, keys_of(form), unions) for finding in error.errors()]
             raise InvalidSettings(self.path, lines, self._example) from error
+
+    def changed(self, values: Mapping[str, Any]) -> YamlFile:
+        """Return what the file would be with other values, by dotted key."""
+        other = copy(self)
+        other.document = deepcopy(self.document)
+        for dotted, value in values.items():
+            *groups, key = dotted.split(".")
+            at = other.document
+            for group in groups:
+                at = at.setdefault(group, {})
+            at[key] = value
+        return other
 
     def refusal(self, keys: Keys, message: str, value: object) -> InvalidSettings:
         """Return the error that says what is wrong with the value of a key."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from fleet.errors import InputError
 from predictor.features import features
-from predictor.learned import Lesson, learn
+from predictor.learned import Learned, Lesson, learn
 from predictor.recipe import Question, Recipe
 from predictor.registry import artefact
 from predictor.registry.artefact import Model
-from predictor.registry.manifest import Signature, Training, fingerprint
+from predictor.registry.manifest import Score, Signature, Training, fingerprint
 from predictor.registry.trial import Folds, scores_of
 from predictor.steps import StepSeries
 
@@ -22,16 +23,32 @@ def signature_of(series: StepSeries, question: Question) -> Signature:
     return Signature(names, question.windows_s, question.quantiles, series.step_s, question.target.value)
 
 
-def challenger(
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A model, and how good it was on what it had not seen.
+
+    Attributes:
+        model: The model.
+        scores: By window and quantile, beside champions and rules.
+        folds: The windows that it was tried on.
+        taught: What it was taught.
+    """
+
+    model: Learned
+    scores: tuple[Score, ...]
+    folds: Folds
+    taught: tuple[StepSeries, ...]
+
+
+def tried(
     name: str,
     series: Sequence[StepSeries],
     *,
     recipe: Recipe,
     tried_from_s: int,
     champions: Mapping[str, Model],
-    made_s: int,
-) -> dict[str, bytes]:
-    """Return the files of one model of all series, scored beside champions on what none of them has seen.
+) -> Tried:
+    """Return one model of all series, scored beside champions on what none of them has seen.
 
     Args:
         name: Of the model.
@@ -40,7 +57,6 @@ def challenger(
         tried_from_s: What ends later is not learnt from but tried on: first calibrated, then scored.
         champions: Models by version whose losses a gate will ask for, of the same signature and taught on
             nothing later than that.
-        made_s: Now, seconds since the epoch.
 
     Raises:
         InputError: Steps differ, a window is not whole steps, or there is too little to learn from or to
@@ -63,19 +79,42 @@ def challenger(
     scores = scores_of(folds, model, champions)
     if not scores:
         raise InputError("has nothing to be tried on", where=where, fix="let more days be tried")
-    taught = [one.part(0, cut) for one, cut in zip(series, cuts, strict=True) if cut]
+    taught = tuple(one.part(0, cut) for one, cut in zip(series, cuts, strict=True) if cut)
+    return Tried(model, scores, folds, taught)
+
+
+def challenger(
+    name: str,
+    series: Sequence[StepSeries],
+    *,
+    recipe: Recipe,
+    tried_from_s: int,
+    champions: Mapping[str, Model],
+    made_s: int,
+) -> dict[str, bytes]:
+    """Return the files of what `tried` makes, which sees to the arguments.
+
+    Args:
+        name: Of the model.
+        series: As there.
+        recipe: As there.
+        tried_from_s: As there.
+        champions: As there.
+        made_s: Now, seconds since the epoch.
+    """
+    one = tried(name, series, recipe=recipe, tried_from_s=tried_from_s, champions=champions)
     return artefact.write(
         name,
-        model,
-        tables[0][question.windows_s[0]].rows,
-        signature=signature_of(series[0], question),
+        one.model,
+        one.folds.tables[0][recipe.question.windows_s[0]].rows,
+        signature=signature_of(series[0], recipe.question),
         training=Training(
-            from_s=min(one.start_s for one in taught),
-            until_s=max(one.end_s for one in taught),
-            series=len(taught),
-            data=fingerprint(one.values for one in taught),
+            from_s=min(taught.start_s for taught in one.taught),
+            until_s=max(taught.end_s for taught in one.taught),
+            series=len(one.taught),
+            data=fingerprint(taught.values for taught in one.taught),
         ),
-        folds=folds.fingerprint,
-        scores=scores,
+        folds=one.folds.fingerprint,
+        scores=one.scores,
         made_s=made_s,
     )

@@ -47,6 +47,7 @@ class Registry:
     """
 
     def __init__(self, url: str, allowed: Collection[str] = ()) -> None:
+        self.url = url
         self._files = Files(url)
         self._trusted = MODELS.union(allowed)
 
@@ -61,6 +62,12 @@ class Registry:
         for file, data in files.items():
             self._files.write(f"{name}/{version}/{file}", data)
         return version
+
+    def attach(self, name: str, version: str, file: str, data: bytes) -> None:
+        """Put a page for people beside the files of a version; nothing is proved by it, nothing reads it."""
+        if file in {MANIFEST, *FILES}:
+            raise ValueError(f"{file} is written once")
+        self._files.write(f"{self._check(name, version)}/{file}", data)
 
     def names(self) -> list[str]:
         """Return the names of all models."""

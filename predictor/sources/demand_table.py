@@ -66,27 +66,39 @@ def read_tidy(path: Path, columns: Columns) -> list[TidySeries]:
         InputError: Not readable, a column missing, a time or value malformed, several rows a time, or times
             without a step.
     """
-    table = _read(path, columns)
+    return tidy(_read(path, columns), columns, path)
+
+
+def tidy(table: pd.DataFrame, columns: Columns, path: Path) -> list[TidySeries]:
+    """Return the series of a table that was read from `path`, likewise."""
     _refuse_missing(table, columns, path)
     if table.empty:
         raise InputError("holds no rows", where=str(path), fix="give a file with demand over time")
     frame = pd.DataFrame(
         {
             "by": table[columns.by].astype(str) if columns.by else ONLY,
-            "t": _seconds(table[columns.time], path),
+            "t": seconds_of(table[columns.time], path),
             "value": _values(table[columns.value], path),
         }
     )
     return [_series(str(name), rows, path) for name, rows in frame.groupby("by", sort=False)]
 
 
-def _read(path: Path, columns: Columns) -> pd.DataFrame:
-    wanted = [name for name in (columns.time, columns.by, columns.value) if name]
+def read_table(path: Path) -> pd.DataFrame:
+    """Return a CSV or Parquet file with all its columns and at least one row; `InputError` if it is none."""
+    table = _read(path, None)
+    if table.empty:
+        raise InputError("holds no rows", where=str(path), fix="give a file with demand over time")
+    return table
+
+
+def _read(path: Path, columns: Columns | None) -> pd.DataFrame:
+    wanted = None if columns is None else {columns.time, columns.by, columns.value}
     fix = "give a tidy CSV (.csv, .csv.gz) or Parquet file"
     try:
         if path.suffix == ".parquet":
             return pd.read_parquet(path)
-        return pd.read_csv(path, usecols=lambda name: name in wanted, low_memory=False)
+        return pd.read_csv(path, usecols=lambda name: wanted is None or name in wanted, low_memory=False)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", where=str(path), fix=fix) from error
     except (ValueError, UnicodeDecodeError, EOFError, BadZipFile, pa.ArrowException) as error:
@@ -111,7 +123,8 @@ def _all_columns(path: Path) -> list[str]:
     return [str(name) for name in pd.read_csv(path, nrows=0).columns]
 
 
-def _seconds(column: pd.Series, path: Path) -> Floats:
+def seconds_of(column: pd.Series, path: Path) -> Floats:
+    """Return the times of a column, seconds since whatever they count from; `InputError` if one is none."""
     if pd.api.types.is_numeric_dtype(column):
         seconds = column.to_numpy(dtype=np.float64, na_value=np.nan)
     else:

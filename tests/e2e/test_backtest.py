@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import foreslice.backtest  # noqa: F401 -- here, so that a test of two seconds does not pay for it
+import foreslice.backtesting  # noqa: F401 -- here, so that a test of two seconds does not pay for it
 from foreslice.cli import main
 from tests.builders.demand import DAY, HALF_HOUR_S, office
 

@@ -57,7 +57,7 @@ def test_a_model_is_stored_and_may_serve(capsys, table, tmp_path):
 def test_a_second_one_is_tried_beside_what_serves(capsys, table, tmp_path):
     store = tmp_path / "s"
     first = trained(capsys, table(12), store)["version"]
-    run_promote(str(store), f"fleet/{first}", as_json=True)
+    run_promote(Registry(str(store)), f"fleet/{first}", as_json=True)
     capsys.readouterr()
     second = trained(capsys, table(14), store)
     (score,) = Registry(str(store)).manifest("fleet", second["version"]).scores
@@ -77,7 +77,7 @@ def test_a_second_one_is_tried_beside_what_serves(capsys, table, tmp_path):
 def test_what_serves_is_never_tried_unfairly(capsys, table, tmp_path, given, match):
     file, store = table(12), tmp_path / "s"
     first = trained(capsys, file, store)["version"]
-    run_promote(str(store), f"fleet/{first}", as_json=True)
+    run_promote(Registry(str(store)), f"fleet/{first}", as_json=True)
     with pytest.raises(InputError, match=match):
         trained(capsys, file, store, **given)
     assert [first] == Registry(str(store)).versions("fleet")
@@ -86,7 +86,7 @@ def test_what_serves_is_never_tried_unfairly(capsys, table, tmp_path, given, mat
 def test_what_serves_is_not_tried_on_other_steps(capsys, table, tmp_path):
     store = tmp_path / "s"
     first = trained(capsys, table(12), store)["version"]
-    run_promote(str(store), f"fleet/{first}", as_json=True)
+    run_promote(Registry(str(store)), f"fleet/{first}", as_json=True)
     with pytest.raises(InputError, match="what serves has step_s 1800, wanted are 600"):
         trained(capsys, table(36, step_s=600), store)
     assert [first] == Registry(str(store)).versions("fleet")

@@ -13,19 +13,19 @@ from tests.builders.models import NAME, NOW_S, files, published
 
 @pytest.fixture
 def store(tmp_path):
-    return str(tmp_path / "store")
+    return Registry(str(tmp_path / "store"))
 
 
 @pytest.fixture
 def champion(store):
-    version = published(Registry(store))
-    Registry(store).promote(NAME, version, NOW_S)
+    version = published(store)
+    store.promote(NAME, version, NOW_S)
     return version
 
 
 @pytest.fixture
 def better(store, champion):
-    return published(Registry(store), 0.1, pinball=0.07, made_s=NOW_S + 60, **{champion: 0.08})
+    return published(store, 0.1, pinball=0.07, made_s=NOW_S + 60, **{champion: 0.08})
 
 
 def said(capsys, ask, *args):
@@ -85,8 +85,9 @@ def test_verify_reads_everything(capsys, store, champion, better, tmp_path):
     assert models.print_verified(store, f"{NAME}/{champion}", as_json=True)
 
 
-def test_promote_and_rollback(capsys, store, champion, better):
+def test_promote_and_rollback(capsys, store, champion, better, tmp_path):
     models.run_promote(store, f"{NAME}/{better}", as_json=False)
+    assert f"Model {NAME}" in (tmp_path / "store" / NAME / better / "card.html").read_text()
     assert f"{NAME}/{better} serves (generation 2)\n" == capsys.readouterr().out
     models.run_rollback(store, NAME, as_json=True)
     assert {"model": NAME, "version": champion, "generation": 3, "passed_over": []} == json.loads(
@@ -95,7 +96,8 @@ def test_promote_and_rollback(capsys, store, champion, better):
     models.run_rollback(store, NAME, as_json=False)
     assert f"no version of {NAME} serves (generation 4)\n" == capsys.readouterr().out
     models.run_promote(store, f"{NAME}/{champion}", as_json=True)
-    assert {"model": NAME, "version": champion, "generation": 5} == json.loads(capsys.readouterr().out)
+    told = {"model": NAME, "version": champion, "generation": 5, "page": "card.html"}
+    assert told == json.loads(capsys.readouterr().out)
 
 
 def test_rollback_says_what_it_passes_over(capsys, store, champion, better, tmp_path):
@@ -124,7 +126,7 @@ def test_compare_sets_two_side_by_side(capsys, store, champion, better):
 
 
 def test_compare_goes_by_same_windows_where_neither_was_scored_beside_the_other(capsys, store, champion):
-    worse = published(Registry(store), 0.2, pinball=0.1)
+    worse = published(store, 0.2, pinball=0.1)
     text, found = said(capsys, models.print_comparison, store, f"{NAME}/{worse}", NAME)
     assert 1.25 == pytest.approx(found["scores"][0]["ratio"])
     assert f"it was not scored beside {champion} on the same windows" in found["objections"]
@@ -132,9 +134,9 @@ def test_compare_goes_by_same_windows_where_neither_was_scored_beside_the_other(
 
 
 def test_compare_refuses_what_cannot_be_compared(store, champion):
-    elsewhere = published(Registry(store), 0.2, folds="0" * 64)
+    elsewhere = published(store, 0.2, folds="0" * 64)
     with pytest.raises(InputError, match="were not scored on the same windows"):
         models.print_comparison(store, f"{NAME}/{elsewhere}", NAME, as_json=True)
-    Registry(store).publish(files(name="other"), "other")
+    store.publish(files(name="other"), "other")
     with pytest.raises(InputError, match="are two models"):
         models.print_comparison(store, f"{NAME}/{elsewhere}", f"other/{'0' * 12}", as_json=True)

@@ -78,28 +78,29 @@ def run_backtest(asked: Asked, *, plot: Path | None, as_json: bool) -> None:
         def on_progress(what: str, done: float) -> None:
             bar.update(task, description=what, completed=done)
 
-        scored, cost = _scored(runs, question, recipes, on_progress)
+        done, cost = scored(runs, question, recipes, on_progress)
     figures = {"file": str(asked.file), "target": question.target.value} | report(
-        scored, cost, question.quantiles, skipped
+        done, cost, question.quantiles, skipped
     )
     if plot is not None:
-        plot.write_text(page(scored, figures, question.quantiles), encoding="utf-8")
+        plot.write_text(page(done, figures, question.quantiles), encoding="utf-8")
     if as_json:
         output.print_json(figures)
     else:
         _print(figures, skipped, show.console())
 
 
-def _scored(
+def scored(
     runs: list[tuple[TidySeries, int]], question: Question, recipes: Recipes, on_progress: Progress
 ) -> tuple[list[Backtested], Cost]:
+    """Return series with the first step that is scored, scored, and the CPU time that ours took."""
     told, cost = backtest(
         [one.series for one, _ in runs], [test for _, test in runs], question, recipes, on_progress
     )
-    scored = []
+    done = []
     for (tidy, test_from), by_window in zip(runs, told, strict=True):
         past = tidy.series.part(0, test_from)
-        scored.append(
+        done.append(
             Backtested(
                 tidy=tidy,
                 test_from=test_from,
@@ -111,7 +112,7 @@ def _scored(
                 season=(season_strength(past, DAY_S), season_strength(past, 7 * DAY_S)),
             )
         )
-    return scored, cost
+    return done, cost
 
 
 def _chosen(asked: Asked, question: Question) -> tuple[list[tuple[TidySeries, int]], dict[str, str]]:

@@ -1,0 +1,1 @@
+"""What `from foreslice import ...` gives to notebooks and other programs."""
