@@ -11,9 +11,9 @@ from foreslice.api.tuning import CHOSEN
 from predictor.recipe import Question
 from predictor.registry.registry import Registry
 from tests.builders.demand import DAY, HALF_HOUR_S, office
-from tests.builders.recipes import recipe
+from tests.builders.recipes import POOLED, recipe
 
-QUICK = recipe(Question((1800,), (0.9,)), trees=25, rows_per_leaf=10)
+QUICK = recipe(Question((1800,), (0.9,)), base=POOLED, trees=60)
 DAYS = 12
 
 
