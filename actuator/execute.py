@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from actuator.evidence import news
 from actuator.gate import Terms, refusal
@@ -24,7 +24,7 @@ from fleet.change import ChangeSet, Lane, Step, Verb
 from fleet.cluster import Fleet, Standing
 from fleet.errors import ForesliceError
 from fleet.shape import Configuration
-from fleet.workload import WorkloadKey
+from fleet.workload import Mode, WorkloadKey
 
 MOVES_IN_FLIGHT = 4
 """Workloads that may be losing replicas at the same time, so that a wrong decision reaches few."""
@@ -91,7 +91,7 @@ class Executor:
         except ForesliceError as error:
             return _all_held(changes, str(error))
         pace = Pace(fleet, changes, terms, at_s, self._limits)
-        tasks = list(_tasks(changes, fleet, terms, pace))
+        tasks = list(_tasks(changes, fleet, terms, pace, at_s))
         stepper = Stepper(self._cluster, at_s)
         results = [result for task in tasks for result in self._add(task, stepper)]
         for task in tasks:
@@ -181,7 +181,7 @@ class Executor:
 
     def _may_note(self, task: _Task) -> bool:
         """Return whether kept plans may be written to."""
-        return task.terms.mode.may_add and not self._dry_run
+        return task.terms.mode >= Mode.ADVISE and not self._dry_run
 
 
 def is_moving(standing: Standing) -> bool:
@@ -193,12 +193,13 @@ def is_moving(standing: Standing) -> bool:
 
 
 def _tasks(
-    changes: Sequence[ChangeSet], fleet: Fleet, terms: Mapping[WorkloadKey, Terms], pace: Pace
+    changes: Sequence[ChangeSet], fleet: Fleet, terms: Mapping[WorkloadKey, Terms], pace: Pace, at_s: float
 ) -> Iterator[_Task]:
     for change in changes:
         standing = fleet.standing(change.target)
         if standing is not None and change.target in terms:
-            yield _Task(pace.cut(change, standing), standing, terms[change.target])
+            judged_by = replace(terms[change.target], goal=str(change.goal), at_s=at_s)
+            yield _Task(pace.cut(change, standing), standing, judged_by)
 
 
 def _all_held(changes: Sequence[ChangeSet], reason: str) -> tuple[StepResult, ...]:

@@ -34,6 +34,8 @@ class Terms:
         distrust: Why the need must not support a removal; empty = it may.
         hour_peak: The highest work of the last hour; infinite where that is not known.
         is_fall_foreseen: Whether the forecast of an hour ago thought possible that demand is as low as now.
+        goal: What the change is to make, as text: what an approval is held against.
+        at_s: Time, seconds since the epoch.
     """
 
     mode: Mode
@@ -44,11 +46,13 @@ class Terms:
     distrust: tuple[str, ...] = ()
     hour_peak: float = inf
     is_fall_foreseen: bool = True
+    goal: str = ""
+    at_s: float = 0.0
 
 
 def refusal(standing: Standing, step: Step, terms: Terms) -> str | None:
     """Return why a step may not start, one line; `None` = it may."""
-    if why_not := _not_permitted(standing, step, terms.mode):
+    if why_not := _not_permitted(standing, step, terms):
         return why_not
     match step.verb:
         case Verb.CREATE_VARIANT:
@@ -56,20 +60,27 @@ def refusal(standing: Standing, step: Step, terms: Terms) -> str | None:
         case Verb.SCALE_UP:
             return _may_add(standing, step, terms)
         case Verb.SCALE_DOWN:
-            return _may_remove(standing, step, terms)
+            return _held(standing, terms) or _may_remove(standing, step, terms)
 
 
-def _not_permitted(standing: Standing, step: Step, mode: Mode) -> str | None:
+def _not_permitted(standing: Standing, step: Step, terms: Terms) -> str | None:
     """Return why settings, or what an annotation makes of them, do not let a kind of step be done."""
-    allowed = min(mode, standing.permits)
+    allowed = min(terms.mode, standing.permits)
+    by = "annotated " if allowed < terms.mode else ""
+    if allowed is Mode.ADVISE:
+        agreed = standing.approval
+        if agreed is not None and agreed.goal == terms.goal and terms.at_s < agreed.until_s:
+            return None
+        return f"{by}mode advise waits for the approval of {terms.goal}"
     if step.verb is Verb.SCALE_DOWN:
         problem = "" if allowed.may_remove else "removes nothing"
     else:
         problem = "" if allowed.may_add else "adds nothing"
-    if not problem:
-        return None
-    by = "annotated " if allowed < mode else ""
-    return f"{by}mode {allowed.label} {problem}"
+    return f"{by}mode {allowed.label} {problem}" if problem else None
+
+
+def _held(standing: Standing, terms: Terms) -> str | None:
+    return "its owner has it held" if terms.at_s < standing.held_until_s else None
 
 
 def _may_add(standing: Standing, step: Step, terms: Terms) -> str | None:

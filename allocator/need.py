@@ -52,6 +52,8 @@ class Need:
         forecast_up: What the forecast asks for within the lead time, 0 without a forecast.
         forecast_keep: What it asks for within the time it takes to grow back, 0 without a forecast.
         distrust: Why nothing may be removed on this evidence; empty = it may.
+        announced: What somebody has announced for within the lead time, 0 = nothing.
+        announced_keep: The same within the time it takes to grow back.
     """
 
     workload: WorkloadKey
@@ -64,15 +66,20 @@ class Need:
     forecast_keep: float
     distrust: tuple[str, ...]
     step: int = 0
+    announced: float = 0.0
+    announced_keep: float = 0.0
 
     def without_forecast(self) -> Need:
         """Return the need of the same evidence had there been no forecast."""
-        up = self.reactive or 0.0
-        return replace(self, up=up, keep=max(up, self.quiet_peak or 0.0), forecast_up=0.0, forecast_keep=0.0)
+        up = max(self.reactive or 0.0, self.announced)
+        keep = max(up, self.quiet_peak or 0.0, self.announced_keep)
+        return replace(self, up=up, keep=keep, forecast_up=0.0, forecast_keep=0.0)
 
     @property
     def because(self) -> str:
         """What the need rests on, one clause."""
+        if self.announced and self.announced >= self.up:
+            return f"{self.announced:.2f} is announced"
         if self.reactive is None:
             return f"demand now is unknown, forecast peak {self.forecast_up:.2f}"
         if self.forecast_up > self.reactive:
@@ -104,6 +111,8 @@ class Evidence:
         distrust: Why the readings must not support a removal.
         forecast: Newest forecast; `None` = there is none, or it is too old to use.
         forecast_age_s: Seconds since the last bucket that it has seen.
+        announced: Work that somebody has announced for within the lead time, 0 = nothing was.
+        announced_keep: The same within the time it takes to grow back.
     """
 
     reactive: float | None
@@ -111,14 +120,16 @@ class Evidence:
     distrust: tuple[str, ...]
     forecast: PeakForecast | None
     forecast_age_s: float = 0.0
+    announced: float = 0.0
+    announced_keep: float = 0.0
 
 
 def need_of(workload: WorkloadKey, scheduler: str, tier: Tier, evidence: Evidence, timing: Timing) -> Need:
     """Return the need of one workload.
 
-    need-up = max(reactive, peak(lead + age + tick)), need-keep = max(reactive over the quiet time,
-    peak(lead + regrow + dwell + age + tick)), both at the tier's demand quantile. Missing data only
-    ever raises `distrust`; it lowers nothing.
+    need-up = max(reactive, peak(lead + age + tick), announced), need-keep = max(reactive over the quiet time,
+    peak(lead + regrow + dwell + age + tick), announced), both at the tier's demand quantile. Missing data
+    only ever raises `distrust`; it lowers nothing.
     """
     forecast_up = forecast_keep = 0.0
     if evidence.forecast is not None:
@@ -132,15 +143,17 @@ def need_of(workload: WorkloadKey, scheduler: str, tier: Tier, evidence: Evidenc
         distrust = (*distrust, "demand now is unknown")
     if evidence.quiet_peak is None:
         distrust = (*distrust, "demand over the quiet time is not known throughout")
-    up = max(evidence.reactive or 0.0, forecast_up)
+    up = max(evidence.reactive or 0.0, forecast_up, evidence.announced)
     return Need(
         workload=workload,
         scheduler=scheduler,
         up=up,
-        keep=max(up, evidence.quiet_peak or 0.0, forecast_keep),
+        keep=max(up, evidence.quiet_peak or 0.0, forecast_keep, evidence.announced_keep),
         reactive=evidence.reactive,
         quiet_peak=evidence.quiet_peak,
         forecast_up=forecast_up,
         forecast_keep=forecast_keep,
         distrust=distrust,
+        announced=evidence.announced,
+        announced_keep=evidence.announced_keep,
     )

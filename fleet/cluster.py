@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 
 from fleet.boards import Board
 from fleet.devices import Device, Pool
@@ -102,6 +103,19 @@ class DisruptionBudget:
 
 
 @dataclass(frozen=True, slots=True)
+class Approval:
+    """What the owner of a workload in mode advise agrees to.
+
+    Attributes:
+        goal: The configuration that may be made, as its text.
+        until_s: When that ends, seconds since the epoch; infinite = when it is taken back.
+    """
+
+    goal: str
+    until_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
     """An addition that has become ready, all times in seconds since the epoch.
 
@@ -153,6 +167,8 @@ class Standing:
         has_news: Whether what a kept plan added is ready, and the plan does not say so yet.
         budgets: PodDisruptionBudgets that select its pods.
         permits: How far its annotations let us go, whatever settings say.
+        held_until_s: Until when its owner has nothing moved or removed, seconds since the epoch.
+        approval: What its owner agrees to where the mode is advise.
     """
 
     key: WorkloadKey
@@ -166,6 +182,8 @@ class Standing:
     has_news: bool = False
     budgets: tuple[DisruptionBudget, ...] = ()
     permits: Mode = Mode.FULL
+    held_until_s: float = -inf
+    approval: Approval | None = None
 
     def variant(self, shape: Shape) -> Variant | None:
         """Return the Deployment whose replicas have this shape."""

@@ -80,6 +80,15 @@ class Outlook:
         hour = self.recent_work[-HOUR_BUCKETS:]
         return float(np.nanmax(hour)) if np.isfinite(hour).any() else inf
 
+    def asked(self, from_s: float, to_s: float) -> float:
+        """Return the largest known work of the closed buckets between two times, 0 where none is known."""
+        if self.is_blind:
+            return 0.0
+        ago = (ceil((self.end_s - edge_s) / BUCKET_S) for edge_s in (from_s, to_s))
+        first, last = (max(0, len(self.recent_work) - buckets) for buckets in ago)
+        found = self.recent_work[first:last]
+        return float(np.nanmax(found)) if np.isfinite(found).any() else 0.0
+
     def quiet_peak(self, at_s: float, quiet_s: float) -> float | None:
         """Return the largest work over the quiet time before `at_s`, `None` unless all of it is known.
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from apscheduler.triggers.cron import CronTrigger
 
 from actuator.pace import FallLimits
+from foreslice.boosts import Boost
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,13 @@ class Rules:
         acting: Whether anything may be written.
         limits: How fast the fleet may shrink.
         freezes: When nothing is moved or removed.
+        boosts: Rises that are announced.
     """
 
     acting: bool
     limits: FallLimits = field(default_factory=FallLimits)
     freezes: tuple[Freeze, ...] = ()
+    boosts: tuple[Boost, ...] = ()
 
     def frozen(self, at_s: float) -> Iterable[str]:
         """Yield why nothing is moved or removed at this time, one line each."""

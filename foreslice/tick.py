@@ -26,6 +26,7 @@ from fleet.demand import NowReading
 from fleet.errors import UnavailableError
 from fleet.shape import Shape
 from fleet.workload import Workload, WorkloadKey
+from foreslice.boosts import announced
 from foreslice.clock import Clock
 from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
@@ -158,7 +159,7 @@ class Loop:
         )
         stops = replace(stops, moves=(*stops.moves, *self._rules.frozen(seen.at_s)))
         due = tuple(self._made_safe(additions(question), question.fleet, seen.at_s))
-        decisions = tuple(self._with_plans(due, seen.at_s, stops))
+        decisions = tuple(self._with_plans(due, question.fleet, seen.at_s, stops))
         changes = diff(question.fleet, decisions, seen.at_s)
         results = self._executor.run(changes, self._terms(seen), seen.at_s, stops)
         conditions = (*seen.conditions, *stops.everything, *stops.moves)
@@ -291,12 +292,15 @@ class Loop:
             if rate_per_s is not None:
                 reactive = rate_per_s * self._observatory.work_per_request_rate(workload, mix)
             distrust = reading.distrust
+        up, keep = announced(self._rules.boosts, workload.key, outlook, at_s, timing)
         evidence = Evidence(
             reactive=reactive,
             quiet_peak=outlook.quiet_peak(at_s, timing.quiet_s),
             distrust=distrust,
             forecast=outlook.forecast if age_s <= FORECAST_ADDS_FOR_S else None,
             forecast_age_s=age_s,
+            announced=up,
+            announced_keep=keep,
         )
         return need_of(workload.key, workload.scheduler, workload.tier, evidence, timing)
 
@@ -318,17 +322,22 @@ class Loop:
             because = (f"demand has been unknown for {unknown_s / 60:.0f} min, {safe} stood before",)
             yield decision if goal == decision.goal else replace(decision, goal=goal, because=because)
 
-    def _with_plans(self, due: Sequence[Decision], at_s: float, stops: Halt) -> Iterator[Decision]:
+    def _with_plans(
+        self, due: Sequence[Decision], fleet: Fleet, at_s: float, stops: Halt
+    ) -> Iterator[Decision]:
         """Yield what is due, then what the newest plan moves where nothing is due and its start still stands.
 
-        Due additions come first: when both want the same room, they win. While moves are stopped, or a need
-        is not trusted, no move is begun either: its first half would stand there and wait for the second.
+        Due additions come first: when both want the same room, they win. While moves are stopped, a need
+        is not trusted, or a workload is held, no move is begun either: its first half would stand there and
+        wait for the second.
         """
         planned = []
+        held = {standing.key for standing in fleet.standings if at_s < standing.held_until_s}
         for decision in due:
             goal = self._planned.get(decision.workload)
             if (
                 goal is not None
+                and decision.workload not in held
                 and goal.is_change
                 and not decision.is_change
                 and goal.start.counts == decision.start.counts

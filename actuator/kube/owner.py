@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.errors import NotFoundError
 from actuator.kube.resources import DEPLOYMENTS
 from actuator.manifest import key_of
-from actuator.objects.restraints import PAUSED
 from actuator.objects.variants import is_variant_of
 from fleet.errors import RefusedError
 from fleet.workload import WorkloadKey
@@ -24,16 +24,16 @@ class Owner:
     def __init__(self, server: ApiServer) -> None:
         self._server = server
 
-    def pause(self, workload: WorkloadKey, *, is_paused: bool) -> None:
-        """Mark the workload's Deployment as one to be left alone, or take that mark away.
+    def annotate(self, workload: WorkloadKey, annotations: Mapping[str, str | None]) -> None:
+        """Write annotations on the workload's Deployment; `None` takes one away.
 
         Raises:
             RefusedError: There is no such Deployment, or its owner has no right to write it.
         """
-        metadata = {"annotations": {PAUSED: "true" if is_paused else None}}
         path = DEPLOYMENTS.path(workload.namespace, workload.name)
+        body = {"metadata": {"annotations": dict(annotations)}}
         try:
-            self._server.request("PATCH", path, {"metadata": metadata}, None, "application/merge-patch+json")
+            self._server.request("PATCH", path, body, None, "application/merge-patch+json")
         except NotFoundError as error:
             raise RefusedError(f"Deployment {workload} does not exist") from error
 

@@ -1,15 +1,18 @@
 """What others ask of us in the objects that they own: budgets, marks, annotations. It only ever restricts.
 
 Labels and annotations are untrusted input, so none of them lets us do more than settings say, and one
-that cannot be read restricts as far as it could have meant.
+that cannot be read restricts as far as it could have meant. An approval is no exception: mode `advise`, which
+is for the settings to give, says that what is approved is done.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from math import inf
 
 from actuator.manifest import GROUP, Json, selects
-from fleet.cluster import DisruptionBudget
+from fleet.cluster import Approval, DisruptionBudget
 from fleet.workload import Mode
 
 MODE = f"{GROUP}/mode"
@@ -17,6 +20,12 @@ MODE = f"{GROUP}/mode"
 
 PAUSED = f"{GROUP}/paused"
 """Annotation of a Deployment: anything but "false" and nothing of it is changed."""
+
+HELD_UNTIL = f"{GROUP}/hold-until"
+"""Annotation of a Deployment: until this time nothing of it is moved or removed."""
+
+APPROVED = f"{GROUP}/approved"
+"""Annotation of a Deployment in mode advise: the goal that is agreed to, or `GOAL until TIME`."""
 
 SPARED = {
     "karpenter.sh/do-not-disrupt": "true",
@@ -35,6 +44,22 @@ def permitted(deployment: Json) -> Mode:
         return Mode.FULL
     named = {mode.label: mode for mode in Mode}
     return named.get(annotations[MODE], Mode.FORECAST_ONLY)
+
+
+def held_until_s(deployment: Json) -> float:
+    """Return until when nothing of a Deployment may go, s since the epoch; what is no time never ends."""
+    text = _annotations(deployment).get(HELD_UNTIL)
+    if text is None:
+        return -inf
+    until_s = _moment_s(text)
+    return inf if until_s is None else until_s
+
+
+def approval(deployment: Json) -> Approval | None:
+    """Return what the owner of a Deployment agrees to; until what is no time is no agreement."""
+    goal, word, until = _annotations(deployment).get(APPROVED, "").partition(" until ")
+    until_s = _moment_s(until) if word else inf
+    return Approval(goal.strip(), until_s) if goal.strip() and until_s is not None else None
 
 
 def spared_by(pod: Json) -> str:
@@ -66,6 +91,15 @@ def _allowed(budget: Json) -> int:
         return 0
     allowed: int = status.get("disruptionsAllowed", 0)
     return allowed
+
+
+def _moment_s(text: str) -> float | None:
+    """Return seconds since the epoch of an RFC 3339 time, `None` where it is none, or has no offset."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        return moment.timestamp() if moment.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def _annotations(body: Json) -> Json:

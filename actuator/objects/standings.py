@@ -17,7 +17,7 @@ from actuator.manifest import (
 )
 from actuator.mechanisms.dra import DRIVER, shape_asked
 from actuator.objects.pods import is_over, true_condition
-from actuator.objects.restraints import budgets_of, permitted, spared_by
+from actuator.objects.restraints import approval, budgets_of, held_until_s, permitted, spared_by
 from actuator.objects.slices import Inventory
 from actuator.objects.variants import gpu_claim, is_variant_of
 from fleet.cluster import Replica, Standing, Variant
@@ -100,6 +100,8 @@ class Observer:
             tuple(variants),
             budgets=budgets_of(self._budgets.get(key.namespace, ()), made),
             permits=permitted(base),
+            held_until_s=held_until_s(base),
+            approval=approval(base),
         )
 
     def _variant(self, deployment: Json, pods: Iterable[Json], *, is_base: bool) -> Variant:

@@ -60,7 +60,8 @@ def rung_of(settings: Settings, folder: Path) -> Recipe | Guest:
 def rules_of(settings: Settings) -> Rules:
     """Return what the settings let the loop do, and when."""
     freezes = tuple(freeze.freeze() for freeze in settings.freezes)
-    return Rules(settings.acting, settings.shrink.limits(), freezes)
+    boosts = tuple(boost.boost() for boost in settings.boosts)
+    return Rules(settings.acting, settings.shrink.limits(), freezes, boosts)
 
 
 def workloads_of(settings: Settings) -> tuple[Workload, ...]:

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from fleet.boards import BOARDS
 from fleet.workload import Isolation, Router, Tier
+from foreslice.settings.boost import BoostSettings
 from foreslice.settings.durations import History, Lead, Pause, written
 from foreslice.settings.engines import AUTO, EngineSettings, LabelValues, Several, engines_of, misfit
 from foreslice.settings.group import Group
@@ -212,6 +213,7 @@ class Settings(Group):
     freezes: Annotated[
         tuple[FreezeSettings, ...], Field(description="times in which nothing is moved or removed")
     ] = ()
+    boosts: Annotated[tuple[BoostSettings, ...], Field(description="rises that are announced")] = ()
     http: HttpSettings = HttpSettings()
     # Not `min_length`: pydantic counts the items that are good, and would call a list of bad ones empty.
     engines: Annotated[
@@ -258,6 +260,15 @@ class Settings(Group):
         if self.history is not None and self.metrics.source != "prometheus":
             message = f"keeps what comes from Prometheus, and metrics.source is {self.metrics.source}"
             raise _misplaced(message, "history")
+        return self
+
+    @model_validator(mode="after")
+    def _boosts_are_of_workloads(self) -> Settings:
+        known = [f"{workload.namespace}/{workload.name}" for workload in self.workloads]
+        for index, boost in enumerate(self.boosts):
+            if boost.workload not in known:
+                message = f"must be one of {', '.join(known)}"
+                raise _misplaced(message, "boosts", index, "workload")
         return self
 
     @model_validator(mode="after")

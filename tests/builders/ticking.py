@@ -1,5 +1,7 @@
 """A loop over one workload whose demand is scripted, and a cluster that stands still."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from allocator.need import Timing
@@ -46,19 +48,28 @@ class Scene:
     """A loop over one workload whose work is scripted by minute, and who stands as `stands` says."""
 
     def __init__(
-        self, work, stands="1 x whole", mode=Mode.FULL, acting=True, cards=8, scraped=True, freezes=()
+        self,
+        work,
+        stands="1 x whole",
+        mode=Mode.FULL,
+        acting=True,
+        cards=8,
+        scraped=True,
+        owner=None,
+        **rules,
     ):
         self.workload = workload(mode=mode)
-        self.cluster = StillCluster(running(fleet(cards), standing("chat", stands)))
+        stood = replace(standing("chat", stands), **(owner or {}))
+        self.cluster = StillCluster(running(fleet(cards), stood))
         ready = [r.pod for v in self.cluster.fleet.standings[0].variants for r in v.replicas]
         rates = np.asarray([rate_of(x, self.workload) for x in work])
         pods = {key("chat"): tuple(ready) if scraped else tuple(ready[:-1])}
         self.metrics = FakeMetrics(START_S, {key("chat"): rates}, pods)
         self.clock = Clock(START_S + 60 * NOON)
-        self.loop = self.loop_on(self.cluster, acting, freezes)
+        self.loop = self.loop_on(self.cluster, acting, **rules)
 
-    def loop_on(self, cluster, acting=True, freezes=()):
-        boards, rules = (H100_80GB,), Rules(acting, freezes=freezes)
+    def loop_on(self, cluster, acting=True, **rules):
+        boards, rules = (H100_80GB,), Rules(acting, **rules)
         observatory = Observatory(
             (self.workload,), self.metrics, CAPACITY, boards, lambda w: Ladder(w.key), 86400
         )

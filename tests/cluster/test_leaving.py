@@ -9,10 +9,12 @@ from actuator.gate import Terms
 from actuator.kube.resources import DEPLOYMENTS, LEASES
 from actuator.manifest import timestamp_of
 from actuator.outcome import Outcome
+from fleet.cluster import Approval
 from fleet.shape import Configuration
 from fleet.workload import Mode, Router
 from foreslice.clock import WallClock
-from foreslice.leave import run_pause, run_restore, run_watchdog
+from foreslice.leave import run_restore, run_watchdog
+from foreslice.owners import run_approve, run_hold, run_pause
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import until
 from tests.cluster.shop import SHOP
@@ -83,6 +85,21 @@ def test_a_workload_that_is_paused_is_left_alone_until_it_is_resumed(cluster, se
     run_pause(settings, [], every=True, is_paused=False, as_json=True)
     assert {"resumed": ["shop/web"]} == answer(capsys)
     until(lambda: Mode.FULL == standing(cluster).permits)
+
+
+def test_what_is_held_and_agreed_to_is_seen_until_it_is_taken_back(cluster, settings, capsys):
+    run_hold(settings, ["shop/web"], every=False, until="2099-01-01T00:00Z", as_json=True)
+    assert {"held": ["shop/web"], "until": "2099-01-01T00:00:00Z"} == answer(capsys)
+    run_approve(settings, "shop/web", goal="2 x it", until="2099-01-01T00:00Z", as_json=True)
+    assert "2 x it" == answer(capsys)["approved"]
+    until(lambda: standing(cluster).approval)
+    assert (4070908800.0, Approval("2 x it", 4070908800.0)) == (
+        standing(cluster).held_until_s,
+        standing(cluster).approval,
+    )
+
+    run_pause(settings, ["shop/web"], every=False, is_paused=False, as_json=True)
+    until(lambda: standing(cluster).held_until_s < 0)
 
 
 def test_a_workload_is_given_back_on_its_own_deployment_and_copies_are_gone(shop, cluster, settings, capsys):

@@ -1,7 +1,10 @@
 """What every cluster shows of the restraints that owners set: budgets, marks, annotations."""
 
+from math import inf
+
 import pytest
 
+from fleet.cluster import Approval
 from fleet.workload import Mode
 from tests.contract.test_cluster_contract import WEB, WORLDS, deployment, standing
 
@@ -62,6 +65,12 @@ def test_without_annotations_all_is_permitted(world):
 def test_an_annotation_of_the_deployment_permits_less(world):
     placed(world, annotations={"foreslice.dev/mode": "advise"})
     assert Mode.ADVISE == standing(world.cluster, WEB).permits
+
+
+def test_a_hold_and_an_approval_of_the_owner_are_seen(world):
+    placed(world, annotations={"foreslice.dev/hold-until": "never", "foreslice.dev/approved": "1 x it"})
+    seen = standing(world.cluster, WEB)
+    assert (inf, Approval("1 x it", inf)) == (seen.held_until_s, seen.approval)
 
 
 def test_a_pod_that_must_not_be_disrupted_says_by_what(world):

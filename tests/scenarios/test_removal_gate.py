@@ -6,12 +6,13 @@ device, `-` leaving.
 """
 
 from dataclasses import dataclass, field, replace
+from math import inf
 
 import pytest
 
 from actuator.gate import Terms, refusal
 from fleet.change import Step, Verb
-from fleet.cluster import DisruptionBudget, Replica, Standing, Variant
+from fleet.cluster import Approval, DisruptionBudget, Replica, Standing, Variant
 from fleet.devices import Device
 from fleet.shape import Shape
 from fleet.workload import Mode, Router, WorkloadKey
@@ -171,7 +172,7 @@ REMOVALS = [
     Case("a shape of unknown capacity may go", "w! s!", "s=0", 1.0, capacities={SHAPES["w"]: 1.0}),
     # Modes.
     Case("scale-up-only", "w! w!", "w=1", 0.0, "mode scale-up-only removes nothing", mode=Mode.SCALE_UP_ONLY),
-    Case("advise", "w! w!", "w=1", 0.0, "mode advise removes nothing", mode=Mode.ADVISE),
+    Case("advise", "w! w!", "w=1", 0.0, "mode advise waits for the approval", mode=Mode.ADVISE),
     Case("off", "w! w!", "w=1", 0.0, "mode off removes nothing", mode=Mode.OFF),
 ]
 
@@ -216,7 +217,7 @@ ADDITIONS = [
     Case("equal, untrusted, more of the same", "w!", "w=2", 5.0, router=Router.EQUAL, distrust=("stale",)),
     Case("below the minimum adds", "w!", "w=2", 5.0, minimum=9),
     Case("scale-up-only adds", "w!", "w=2", 5.0, mode=Mode.SCALE_UP_ONLY),
-    Case("advise", "w!", "w=2", 5.0, "mode advise adds nothing", mode=Mode.ADVISE),
+    Case("advise", "w!", "w=2", 5.0, "mode advise waits for the approval", mode=Mode.ADVISE),
     Case("forecast-only", "w!", "w=2", 5.0, "mode forecast-only adds nothing", mode=Mode.FORECAST_ONLY),
 ]
 
@@ -268,6 +269,39 @@ RESTRAINED = {
         "lets 0 ready replicas go, 1 would",
     ),
     "budgets do not bind additions": ("w!", "w=2", {"budgets": (DisruptionBudget("web", 0),)}, None),
+    "held by its owner": ("w! w!", "w=1", {"held_until_s": 1.0}, "its owner has it held"),
+    "held, but no longer": ("w! w!", "w=1", {"held_until_s": 0.0}, None),
+    "held, and it adds": ("w!", "w=2", {"held_until_s": 1.0}, None),
+    "annotated to be asked": (
+        "w!",
+        "w=2",
+        {"permits": Mode.ADVISE},
+        "annotated mode advise waits for the approval of 2 x w",
+    ),
+    "annotated to be asked, and agreed to": (
+        "w! w!",
+        "w=1",
+        {"permits": Mode.ADVISE, "approval": Approval("2 x w", inf)},
+        None,
+    ),
+    "agreed to something else": (
+        "w!",
+        "w=2",
+        {"permits": Mode.ADVISE, "approval": Approval("3 x w", inf)},
+        "waits for the approval of 2 x w",
+    ),
+    "agreed to until now": (
+        "w!",
+        "w=2",
+        {"permits": Mode.ADVISE, "approval": Approval("2 x w", 0.0)},
+        "waits for the approval of 2 x w",
+    ),
+    "agreed to, but left alone": (
+        "w!",
+        "w=2",
+        {"permits": Mode.FORECAST_ONLY, "approval": Approval("2 x w", inf)},
+        "annotated mode forecast-only adds",
+    ),
     "annotated to add only": (
         "w! w!",
         "w=1",
@@ -288,12 +322,23 @@ RESTRAINED = {
 def test_owners_may_restrict(name):
     has, step, restraint, why = RESTRAINED[name]
     case = Case(name, has, step, 0.0, why)
-    check(case, refusal(replace(standing(has), **restraint), case.parsed(), case.terms()))
+    terms = replace(case.terms(), goal="2 x w")
+    check(case, refusal(replace(standing(has), **restraint), case.parsed(), terms))
 
 
-def test_an_annotation_permits_no_more_than_settings_do():
-    case = Case("advise", "w!", "w=2", 0.0, "mode advise adds nothing", mode=Mode.ADVISE)
-    assert "mode advise adds nothing" == refusal(standing("w!"), case.parsed(), case.terms())
+@pytest.mark.parametrize("mode", [Mode.OFF, Mode.FORECAST_ONLY])
+def test_an_approval_permits_no_more_than_settings_do(mode):
+    case = Case("agreed", "w!", "w=2", 0.0, mode=mode)
+    agreed = replace(standing("w!"), approval=Approval("2 x w", inf))
+    terms = replace(case.terms(), goal="2 x w")
+    assert f"mode {mode.label} adds nothing" == refusal(agreed, case.parsed(), terms)
+
+
+def test_what_is_agreed_to_still_passes_the_gate():
+    case = Case("agreed", "w! w!", "w=1", 2.0, mode=Mode.ADVISE)
+    agreed = replace(standing("w! w!"), approval=Approval("1 x w", inf))
+    terms = replace(case.terms(), goal="1 x w")
+    assert "carry 1.00, 2.00 must stay" in refusal(agreed, case.parsed(), terms)
 
 
 def test_of_pods_one_of_which_is_to_be_spared_none_is_taken():

@@ -113,7 +113,7 @@ def test_while_nothing_is_to_be_done_the_cluster_is_looked_at_and_nothing_else_i
     assert {**before, "view": before["view"] + 1} == process.cluster.calls
 
 
-@pytest.mark.parametrize("mode", [Mode.OFF, Mode.FORECAST_ONLY, Mode.ADVISE])
+@pytest.mark.parametrize("mode", [Mode.OFF, Mode.FORECAST_ONLY])
 def test_plans_of_a_workload_that_nothing_may_be_written_for_are_left_as_they_are(mode):
     cluster = llama(ready_after=10)
     Process(cluster).tick(goal({WHOLE: 1}), held=terms(0.9))
@@ -312,7 +312,7 @@ def test_while_nothing_may_be_written_no_readiness_is_noted():
     Process(cluster).tick(goal({LARGE: 4}))
     for _ in range(3):
         Process(cluster, dry_run=True).tick(goal({LARGE: 4}))
-        Process(cluster).tick(goal({LARGE: 4}), held=terms(mode=Mode.ADVISE))
+        Process(cluster).tick(goal({LARGE: 4}), held=terms(mode=Mode.FORECAST_ONLY))
 
     assert standing(cluster).has_news
     assert 0 == cluster.calls["note_readiness"]

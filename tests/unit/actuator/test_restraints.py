@@ -1,9 +1,11 @@
 """What owners ask in their objects: read as far as it restricts, never further."""
 
+from math import inf
+
 import pytest
 
-from actuator.objects.restraints import budgets_of, permitted, spared_by
-from fleet.cluster import DisruptionBudget
+from actuator.objects.restraints import approval, budgets_of, held_until_s, permitted, spared_by
+from fleet.cluster import Approval, DisruptionBudget
 from fleet.workload import Mode
 from tests.fakes.manifests import deployment, pod
 
@@ -39,6 +41,40 @@ def test_what_is_no_mode_lets_nothing_be_done(text):
 )
 def test_paused_by_anything_but_false(text, mode):
     assert mode == permitted(annotated(deployment(), paused=text))
+
+
+NOON, NOON_S = "2026-12-01T12:00:00Z", 1796126400.0
+
+
+@pytest.mark.parametrize(
+    ("text", "until_s"),
+    [
+        (NOON, NOON_S),
+        (" 2026-12-01T13:00+01:00 ", NOON_S),
+        ("2026-12-01T12:00", inf),
+        ("tomorrow", inf),
+        ("", inf),
+        ("9" * 5000, inf),
+    ],
+)
+def test_a_hold_that_cannot_be_read_never_ends(text, until_s):
+    assert until_s == held_until_s(annotated(deployment(), hold_until=text))
+    assert -inf == held_until_s(deployment())
+
+
+@pytest.mark.parametrize(
+    ("text", "agreed"),
+    [
+        ("2 x h100-80gb:whole", Approval("2 x h100-80gb:whole", inf)),
+        (f"2 x h100-80gb:whole until {NOON}", Approval("2 x h100-80gb:whole", NOON_S)),
+        ("2 x h100-80gb:whole until later", None),
+        ("2 x h100-80gb:whole until 2026-12-01T12:00", None),
+        (f" until {NOON}", None),
+        ("", None),
+    ],
+)
+def test_an_approval_that_cannot_be_read_is_none(text, agreed):
+    assert agreed == approval(annotated(deployment(), approved=text))
 
 
 def test_a_pause_wins_over_a_mode():

@@ -139,3 +139,10 @@ def test_the_counterfactual_of_an_unknown_present_adds_nothing_and_trusts_nothin
 )
 def test_a_need_says_what_it_rests_on(up, reactive, because):
     assert because == need(up=up, reactive=reactive).because
+
+
+def test_what_is_announced_is_carried_and_kept_whatever_is_forecast_and_also_without_a_forecast():
+    got = needed(reactive=0.3, forecast=forecast(peaks=PEAKS), announced=1.5, announced_keep=2.0)
+    assert (1.5, 2.0) == (got.up, got.keep)
+    assert (1.5, 2.0) == (got.without_forecast().up, got.without_forecast().keep)
+    assert "1.50 is announced" == got.because

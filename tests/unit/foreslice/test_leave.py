@@ -3,7 +3,8 @@
 import pytest
 
 from fleet.errors import InputError
-from foreslice.leave import run_pause, run_restore, run_watchdog
+from foreslice.leave import run_restore, run_watchdog
+from foreslice.owners import run_hold, run_pause, time_of
 
 HEAD = "version: v1\nmetrics: {source: prometheus, url: 'http://127.0.0.1:9'}\n"
 WEB = "workloads: [{name: web, namespace: shop, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}]\n"
@@ -60,3 +61,10 @@ def test_a_time_needs_a_unit(settings):
         restore(settings(), "shop/web", wait="30")
     with pytest.raises(InputError, match="--after: a duration needs a number and a unit"):
         run_watchdog(settings(), after="soon", as_json=False)
+
+
+def test_a_time_has_an_offset_or_is_from_now(settings):
+    assert "2026-12-01T11:00:00Z" == time_of("2026-12-01T12:00+01:00", "--until")
+    assert time_of("1h", "--until") < time_of("2h", "--until")
+    with pytest.raises(InputError, match=r"^--until: 2026-12-01 has no offset; write e.g. "):
+        run_hold(settings(), ["shop/web"], every=False, until="2026-12-01", as_json=False)

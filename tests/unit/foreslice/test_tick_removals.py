@@ -35,6 +35,15 @@ class TestRemoving:
         assert [] == scene.cluster.writes
         assert ("frozen until 2023-11-15 02:14 UTC: the sale",) == tick.conditions
 
+    def test_of_what_its_owner_holds_nothing_goes_and_no_move_is_begun(self):
+        held = {"held_until_s": START_S + 60.0 * NOON + 1}
+        scene = Scene(steady(0.2), "4 x whole", owner=held).learn()
+        scene.tick()
+
+        assert [] == scene.cluster.writes
+        scene.tick(NOON + 1)
+        assert scene.cluster.writes
+
     def test_in_a_freeze_what_is_needed_is_added(self):
         freeze = Freeze("the sale", None, 3600.0, START_S + 60.0 * NOON)
         scene = Scene(steady(3.3), "1 x whole", freezes=(freeze,)).learn()
