@@ -1,12 +1,14 @@
 """What one tick decides on scripted demand and a cluster that stands still, and what it leaves alone."""
 
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
 
 from actuator.outcome import Outcome
 from fleet.boards import H100_80GB
+from fleet.cluster import Approval
 from fleet.shape import Shape
 from fleet.workload import Mode
 from foreslice.tick import FORECAST_ADDS_FOR_S
@@ -294,3 +296,21 @@ def test_two_loops_that_see_the_same_decide_the_same():
     assert ticks[0].needs == ticks[1].needs
     assert ticks[0].decisions == ticks[1].decisions
     assert ticks[0].results == ticks[1].results
+
+
+class TestAdvising:
+    def test_a_goal_waits_until_it_is_agreed_to(self):
+        scene = Scene(steady(3.3), "1 x whole", mode=Mode.ADVISE).learn()
+        tick = scene.tick()
+
+        assert [] == scene.cluster.writes
+        goal = str(tick.decisions[0].goal)
+        assert {f"mode advise waits for the approval of {goal}"} == {r.reason for r in tick.results}
+
+    def test_what_is_agreed_to_is_done_and_a_plan_of_it_kept(self):
+        goal = str(Scene(steady(3.3), mode=Mode.ADVISE).learn().tick().decisions[0].goal)
+        agreed = {"approval": Approval(goal, inf)}
+        scene = Scene(steady(3.3), "1 x whole", mode=Mode.ADVISE, owner=agreed).learn()
+        scene.tick()
+
+        assert scene.cluster.writes
