@@ -47,22 +47,22 @@ def run_export(config: Path, out: Path, since: str | None, until: str | None, *,
     if out.suffix not in _WRITERS:
         raise InputError("has no known form", where=str(out), fix="end its name in .parquet or .csv")
     settings = load(config)
-    # History has no need of a cluster, and waits for none.
-    around = surroundings_of(_without_cluster(settings), config.parent)
+    around = surroundings_of(without_cluster(settings), config.parent)
     end_s = _minute(until, "--to") if until else int(around.clock.now_s()) // BUCKET_S * BUCKET_S
     start_s = _minute(since, "--from") if since else end_s - int(settings.loop.history)
     if start_s >= end_s:
         raise InputError("the first minute is not before the last", where="--from", fix="name an earlier one")
     console = show.console(to_stderr=True)
     before_s = start_s - BUCKET_S * USUAL_BUCKETS  # what demand is judged by began before
-    told = _read(around.metrics, [w.key for w in workloads_of(settings)], before_s, end_s, console)
+    told = read_history(around.metrics, [w.key for w in workloads_of(settings)], before_s, end_s, console)
     table = pd.concat([tidy(buckets, start_s) for buckets in told.values()], ignore_index=True)
     with output.writable(out):
         _WRITERS[out.suffix](table, out)
     _say(table, out, as_json=as_json)
 
 
-def _without_cluster(settings: Settings) -> Settings:
+def without_cluster(settings: Settings) -> Settings:
+    """Return settings under which no cluster is waited for: history has no need of one."""
     if settings.cluster.kind == "kubernetes":
         return settings.model_copy(update={"cluster": NoCluster(), "acting": False})
     return settings
@@ -80,10 +80,10 @@ def _minute(text: str, option: str) -> int:
     return int(at.timestamp()) // BUCKET_S * BUCKET_S
 
 
-def _read(
+def read_history(
     metrics: MetricsSource, keys: list[WorkloadKey], start_s: int, end_s: int, console: Console
 ) -> Mapping[WorkloadKey, SignalBuckets]:
-    """Read day by day, so that one sees how far it is."""
+    """Return what demand is told from, in these seconds; read day by day, so that one sees how far it is."""
     parts: list[Mapping[WorkloadKey, SignalBuckets]] = []
     with Progress(console=console, transient=True) as progress:
         spans = [(max(start_s, day_s), min(end_s, day_s + DAY_S)) for day_s in days(start_s, end_s)]

@@ -1,4 +1,4 @@
-"""Commands that show how a fleet is: ``status``, ``explain``."""
+"""Commands that show how a fleet is: ``status``, ``explain``, ``graduation``."""
 
 from typing import Annotated
 
@@ -23,3 +23,19 @@ def explain(
     from foreslice.insight.explain import print_explanation
 
     print_explanation(workload, config_file, as_json=output is Output.JSON)
+
+
+def graduation(
+    config_file: ConfigFile,
+    workloads: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Workloads as namespace/name; default: all.", show_default=False, metavar="WORKLOAD..."
+        ),
+    ] = None,
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Show the evidence for leaving more to foreslice: what speaks for and against each workload's next mode."""
+    from foreslice.insight.advance import print_graduation
+
+    print_graduation(config_file, workloads or [], as_json=output is Output.JSON)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from actuator.ports import PlanRecord
+from actuator.diff import diff
+from actuator.ports import Cluster, PlanRecord
 from allocator.decide import Question
-from fleet.errors import UnavailableError
+from fleet.errors import RefusedError, UnavailableError
 from fleet.workload import Workload, WorkloadKey
 from foreslice import show
 from foreslice.clock import WallClock
@@ -30,6 +31,7 @@ class Look:
         tick: What a tick saw and decided.
         question: What a plan would be made from, `None` where no cluster is seen.
         plans: The kept plans of each workload, newest first.
+        objections: What the cluster has against writing what was decided, by workload.
         led_s_ago: How long ago a leader renewed its lease, `None` if nobody ever did.
     """
 
@@ -38,6 +40,7 @@ class Look:
     tick: Tick
     question: Question | None
     plans: dict[WorkloadKey, tuple[PlanRecord, ...]]
+    objections: dict[WorkloadKey, tuple[str, ...]]
     led_s_ago: float | None
 
     @property
@@ -65,9 +68,23 @@ def look(config: Path) -> Look:
             loop.plan()
             tick, cluster = loop.tick(), surroundings.cluster
             plans = {w.key: cluster.plans(w.key) for w in workloads} if cluster is not None else {}
-            seen = Look(settings, workloads, tick, loop.question(), plans, None)
+            objections = _objections(cluster, tick) if cluster is not None else {}
+            seen = Look(settings, workloads, tick, loop.question(), plans, objections, None)
         if not isinstance(settings.cluster, KubernetesCluster):
             return seen
         with closing(api_server_of(settings.cluster, config.parent)) as server:
             led = led_s_ago(server, settings.cluster.lease_namespace, WallClock().now_s())
-    return Look(seen.settings, workloads, tick, seen.question, plans, led)
+    return replace(seen, led_s_ago=led)
+
+
+def _objections(cluster: Cluster, tick: Tick) -> dict[WorkloadKey, tuple[str, ...]]:
+    """Return what speaks against what was decided, whether or not the mode would let it be done."""
+    found: dict[WorkloadKey, tuple[str, ...]] = {}
+    for change in diff(tick.fleet, tick.decisions, tick.at_s) if tick.fleet is not None else ():
+        try:
+            rewrites = cluster.rehearse(change, change.steps)
+        except RefusedError as error:
+            found[change.target] = (str(error),)
+        else:
+            found[change.target] = tuple(rewrite.objection for rewrite in rewrites if rewrite.objection)
+    return found
