@@ -35,7 +35,7 @@ def graduation(
     ] = None,
     output: OutputForm = Output.TEXT,
 ) -> None:
-    """Show the evidence for leaving more to foreslice: what speaks for and against each workload's next mode."""
+    """Show what speaks for and against leaving more to foreslice: each workload's next mode."""
     from foreslice.insight.advance import print_graduation
 
     print_graduation(config_file, workloads or [], as_json=output is Output.JSON)
