@@ -225,6 +225,25 @@ def test_the_proposal_can_be_used_and_is_proved_live(street, found):
     assert ("forecast-only", {"min": 2, "max": 6}) == (workload["mode"], workload["replicas"])
 
 
+def test_the_proposal_is_enough_for_status_explain_and_graduation(street, found):
+    """From install to insight: nothing was written by hand, and the cluster does not know FractionPlan."""
+    _, out, _ = found
+    name = f"{street.name}/chat"
+    told = {
+        command: foreslice(command, *more, "--config", out, "--output", "json")
+        for command, more in (("status", []), ("explain", [name]), ("graduation", []))
+    }
+    assert {0} == {ran.returncode for ran in told.values()}, [ran.stderr for ran in told.values()]
+    status, explained, graduation = (json.loads(ran.stdout) for ran in told.values())
+    [seen] = status["workloads"]
+    assert (name, "forecast-only") == (seen["workload"], seen["mode"])
+    assert "foreslice does not act" in status["line"]
+    assert "2 x 3g.40gb" == explained["stands"].replace("h100-80gb:", "")
+    assert explained["need"]["because"]
+    [answer] = graduation["workloads"]
+    assert ("advise", False) == (answer["next"], answer["is_ready"]), "minutes are no three days"
+
+
 def test_each_fault_is_one_line_and_the_exit_code_says_so(plane, street, tmp_path):
     pods = _ready(street)
     silent = next(pod for pod, app in pods.items() if app == "chat")
