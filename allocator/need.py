@@ -6,8 +6,9 @@ on trusted evidence: the two never meet, because the way down must leave room fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from fleet.demand import NowReading, PeakForecast
 from fleet.sample import known
@@ -124,6 +125,25 @@ class Evidence:
     announced_keep: float = 0.0
 
 
+Work = TypeVar("Work")
+
+
+def levels(
+    reactive: Work, quiet_peak: Work, ahead_up: Work, ahead_keep: Work, larger: Callable[[Work, Work], Work]
+) -> tuple[Work, Work]:
+    """Return need-up and need-keep: the rule itself, of numbers (`max`) or of whole series (`np.maximum`).
+
+    Args:
+        reactive: Work asked for now.
+        quiet_peak: The largest that it was over the quiet time.
+        ahead_up: Forecast peak within the lead time.
+        ahead_keep: Forecast peak within the time it takes to grow back.
+        larger: Returns the larger of two.
+    """
+    up = larger(reactive, ahead_up)
+    return up, larger(larger(up, quiet_peak), ahead_keep)
+
+
 def need_of(workload: WorkloadKey, scheduler: str, tier: Tier, evidence: Evidence, timing: Timing) -> Need:
     """Return the need of one workload.
 
@@ -143,12 +163,18 @@ def need_of(workload: WorkloadKey, scheduler: str, tier: Tier, evidence: Evidenc
         distrust = (*distrust, "demand now is unknown")
     if evidence.quiet_peak is None:
         distrust = (*distrust, "demand over the quiet time is not known throughout")
-    up = max(evidence.reactive or 0.0, forecast_up, evidence.announced)
+    up, keep = levels(
+        max(evidence.reactive or 0.0, evidence.announced),
+        max(evidence.quiet_peak or 0.0, evidence.announced_keep),
+        forecast_up,
+        forecast_keep,
+        max,
+    )
     return Need(
         workload=workload,
         scheduler=scheduler,
         up=up,
-        keep=max(up, evidence.quiet_peak or 0.0, forecast_keep, evidence.announced_keep),
+        keep=keep,
         reactive=evidence.reactive,
         quiet_peak=evidence.quiet_peak,
         forecast_up=forecast_up,

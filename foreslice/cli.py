@@ -35,6 +35,7 @@ from foreslice.commands.options import (
 )
 from foreslice.commands.plan import plan, snapshot
 from foreslice.commands.recipe import recipe
+from foreslice.commands.replay import replay
 from foreslice.commands.sharing import sharing
 from foreslice.commands.train import train
 from foreslice.commands.what_if import what_if
@@ -58,6 +59,7 @@ app.command()(leave.restore)
 app.command()(leave.watchdog)
 app.command()(inventory)
 app.command()(backtest)
+app.command()(replay)
 app.command()(train)
 app.command()(discover)
 app.command()(doctor)

@@ -31,7 +31,7 @@ from predictor.forecasters.hold import Hold
 from predictor.ladder import Ladder
 from predictor.ports import BUCKET_S, Floats, Forecaster, WorkSeries
 from simulator.account import Summary, layouts
-from simulator.rivals import OraclePeaks
+from simulator.rivals.oracle import OraclePeaks
 from simulator.tenants import shipped_tenants
 from simulator.traffic import DAY_S, MINUTE_S
 from simulator.world import World, WorldSpec

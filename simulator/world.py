@@ -26,7 +26,7 @@ from simulator.manifests import deployment, whole_gpu_template
 from simulator.metrics import SCRAPE_S, EmbeddedMetrics, Past
 from simulator.observer import Observer
 from simulator.offered import EPOCH_S, OfferedTraffic
-from simulator.rivals import static_replicas
+from simulator.rivals.static import static_replicas
 from simulator.store import ObjectStore
 from simulator.traces import Floats
 from simulator.traffic import DAY_S, MINUTE_S, Tenant

@@ -106,7 +106,7 @@ def _workload(w: WorkloadSettings) -> Workload:
     return Workload(
         key=WorkloadKey(w.namespace, w.name),
         model=w.model.key,
-        slo=_slo(w.slo),
+        slo=slo_of(w.slo),
         tier=w.tier,
         mode=Mode[w.mode.replace("-", "_").upper()],
         router=w.router,
@@ -117,7 +117,8 @@ def _workload(w: WorkloadSettings) -> Workload:
     )
 
 
-def _slo(slo: SloSettings | None) -> Slo:
+def slo_of(slo: SloSettings | None) -> Slo:
+    """Return the objectives that a file names."""
     if slo is None:
         raise AssertionError("settings let no workload without an objective pass")
     return Slo(ttft=_target(slo.ttft), itl=_target(slo.itl), e2e=_target(slo.e2e))

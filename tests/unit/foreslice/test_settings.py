@@ -12,7 +12,7 @@ from foreslice.settings.load import load, matches_of, workloads_of
 from foreslice.settings.schema import json_schema_text
 
 CONFIG = Path(__file__).parents[3] / "config"
-FILES = sorted(CONFIG.glob("**/*.yaml"))
+FILES = sorted(path for path in CONFIG.glob("**/*.yaml") if path.parent.name != "replay")
 
 HEAD = "version: v1\nmetrics: {source: embedded}\ncluster: {kind: embedded}\nworkloads:\n"
 PROMETHEUS = "version: v1\nmetrics:\n  source: prometheus\n  url: https://prometheus:9090\n"

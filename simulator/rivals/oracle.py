@@ -1,32 +1,11 @@
-"""What a run is compared with, where it is not foreslice: capacity that never moves, demand known ahead."""
+"""Demand known ahead: what the best forecast could be worth under the delays and limits of everyone."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-
 import numpy as np
 
-from capacity.estimate import CapacityModel
-from fleet.demand import QUANTILES, WINDOWS_S, Mix, PeakForecast
-from fleet.errors import RefusedError
-from fleet.workload import Workload
+from fleet.demand import QUANTILES, WINDOWS_S, PeakForecast
 from predictor.ports import BUCKET_S, Floats, WorkSeries
-
-STATIC_QUANTILE = 0.999
-"""Share of past minutes that a fleet which never scales is sized for."""
-
-
-def static_replicas(workload: Workload, capacity: CapacityModel, work: Floats, mixes: Sequence[Mix]) -> int:
-    """Return the whole GPUs that carry all but the highest 0.1 % of past work (by minute, NaN = unknown).
-
-    Sized by the same lower bounds as everything else, at the tightest of `mixes`. `RefusedError` where one
-    replica cannot keep the SLO however little it has to do.
-    """
-    one = capacity.capacity(workload, capacity.reference(workload), mixes)
-    if one is None or not one.work_low:
-        raise RefusedError(f"{workload.key}: a whole GPU does not keep the SLO")
-    return max(1, math.ceil(float(np.nanquantile(work, STATIC_QUANTILE)) / one.work_low))
 
 
 class OraclePeaks:

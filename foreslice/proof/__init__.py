@@ -1,0 +1,1 @@
+"""Replays of recorded demand: what foreslice and its rivals would have held, and left unserved."""

@@ -1,0 +1,78 @@
+"""Settings chosen on what is past, and whether a forecast pays there: nothing scored has a say in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from foreslice.proof.books import Book
+from foreslice.proof.setting import Setting
+from predictor.ports import Floats
+from predictor.value.ledger import Ledger
+from predictor.value.worth import Value, value_of
+
+PAYS, PAYS_AT_LEAST = 0.1, 0.0
+"""V of the days before, and the low end of its interval, above which a forecast is used."""
+
+SURE, DRAWS = 0.8, 200
+"""Share of draws of the days before in which a setting must have kept what may go unserved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was chosen for a time.
+
+    Attributes:
+        block: First block of the time.
+        sees_until: Block before which everything was seen that it was chosen on.
+        setting: What is used.
+        value: V of the best forecast setting on the days before.
+        uses_forecast: Whether it paid there.
+    """
+
+    block: int
+    sees_until: int
+    setting: Setting
+    value: Value
+    uses_forecast: bool
+
+
+def choose(forecasts: Book, off: Book, oracle: Book, allowed: float, block: int) -> Choice:
+    """Return what is used from a block on, by all blocks before it.
+
+    The cheapest setting of forecasts that surely left no more unserved than `allowed`, where V of it is above
+    `PAYS`, and the low end of V above `PAYS_AT_LEAST`; else the cheapest such rule.
+    """
+    before = slice(0, block)
+    ahead, rules, known = (one.blocks(before).total for one in (forecasts, off, oracle))
+    best = _cheapest(ahead, allowed)
+    value = value_of(rules, _only(ahead, best), known)
+    pays = (
+        value.value is not None and value.low is not None and value.value > PAYS and value.low > PAYS_AT_LEAST
+    )
+    knobs, at = (forecasts.knobs, best) if pays else (off.knobs, _cheapest(rules, allowed))
+    setting = knobs[at]
+    if not isinstance(setting, Setting):
+        raise TypeError("only settings are chosen")
+    return Choice(block, before.stop, setting, value, pays)
+
+
+def _cheapest(settings: Ledger, allowed: float) -> int:
+    """Return the cheapest setting that left no more unserved in most draws, else the one that left least."""
+    blocks = len(settings.asked)
+    drawn = np.random.default_rng(0).multinomial(blocks, np.full(blocks, 1 / blocks), DRAWS).T
+    unserved: Floats = np.quantile(
+        (settings.lacked @ drawn) / np.maximum(settings.asked @ drawn, _TINY), SURE, axis=1
+    )
+    keeps = unserved <= allowed
+    if not keeps.any():
+        return int(np.argmin(unserved))
+    return int(np.argmin(np.where(keeps, settings.held.sum(axis=1), np.inf)))
+
+
+_TINY = 1e-12
+
+
+def _only(settings: Ledger, at: int) -> Ledger:
+    return Ledger(settings.held[at : at + 1], settings.lacked[at : at + 1], settings.asked)

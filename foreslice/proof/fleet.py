@@ -1,0 +1,76 @@
+"""What a replay assumes of the fleet: cards, delays, objectives and who serves what."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from fleet.boards import BOARDS
+from fleet.workload import Tier, Workload, WorkloadKey
+from foreslice.settings.durations import Lead, Pause, Span
+from foreslice.settings.group import Group
+from foreslice.settings.load import slo_of
+from foreslice.settings.model import ModelSettings, one_of
+from foreslice.settings.slo import SloSettings
+from foreslice.settings.yaml_file import YamlFile
+
+
+class Served(Group):
+    """What a workload of the trace serves."""
+
+    match: Annotated[str, Field(description="name in the trace; * and ? stand for any")] = "*"
+    model: ModelSettings
+    slo: SloSettings
+    tier: Tier = Tier.BALANCED
+
+
+class Sizes(Group):
+    """Range of the 99.9 % quantile of a workload's work, in whole GPUs; drawn log-uniformly by the seed."""
+
+    least: Annotated[float, Field(gt=0, le=1000)]
+    largest: Annotated[float, Field(gt=0, le=1000)]
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Sizes:
+        if self.least > self.largest:
+            raise ValueError(f"least ({self.least:g}) is above largest ({self.largest:g})")
+        return self
+
+
+class ReplayFleet(Group):
+    """The fleet file of `foreslice replay`."""
+
+    boards: Annotated[
+        tuple[Annotated[str, *one_of(BOARDS)], ...], Field(min_length=1, description="kinds of cards")
+    ] = ("h100-80gb",)
+    lags: Annotated[
+        tuple[Lead, ...], Field(min_length=1, description="from an order to a replica that serves")
+    ]
+    unserved: Annotated[float, Field(gt=0, lt=0.5, description="share of the work that may go unserved")]
+    scored: Annotated[Span, Field(description="end of the trace that is scored; what is before trains")]
+    quiet: Annotated[Pause, Field(description="a need must have been lower for so long")] = 600.0
+    reading: Annotated[
+        Literal["jump", "glide"], Field(description="how demand moves inside a step longer than a minute")
+    ] = "jump"
+    sizes: Annotated[Sizes | None, Field(description="scale each workload; default: as the trace says")] = (
+        None
+    )
+    workloads: Annotated[
+        tuple[Served, ...],
+        Field(description="first match counts; of others a rate is work, and a seventh of a card a seventh"),
+    ] = ()
+
+    def workload(self, name: str) -> Workload | None:
+        """Return what serves a workload of the trace, `None` where nothing is said of it."""
+        served = next((one for one in self.workloads if fnmatchcase(name, one.match)), None)
+        if served is None:
+            return None
+        return Workload(WorkloadKey("replay", name), served.model.key, slo_of(served.slo), served.tier)
+
+
+def read_fleet(path: Path) -> ReplayFleet:
+    """Return what a fleet file says; `InputError` with one line for each thing that is wrong."""
+    return YamlFile(path, "a fleet file", "config/replay/tenants.yaml").group(ReplayFleet)

@@ -1,0 +1,146 @@
+"""What policies come to on small made-up demand, whose forecasts are known."""
+
+import numpy as np
+import pytest
+
+from foreslice.proof import books
+from foreslice.proof.chosen import choose
+from foreslice.proof.course import QUANTILES, Course, Grid
+from foreslice.proof.scene import Part, Piece, Scene, glide, jump
+from foreslice.proof.setting import FORECASTS, FORESIGHT, HOLDS, Rule, Setting
+from foreslice.proof.sweep import RIVALS, Asked, Looking, play, unserved
+from foreslice.proof.trail import figures_of, trail_of
+from predictor.value.ledger import Limits, foreknown
+from simulator.rivals.rules import ahead
+
+SEVENTH = Piece("1/7", 1 / 7, 1 / 7, 1 / 7)
+STEP_S = 300
+DAY = 86_400 // STEP_S
+
+
+def demand(days, seed=0):
+    """Return a sharp rise every two hours, to a height of its own."""
+    steps = np.arange(days * DAY)
+    heights = np.random.default_rng(seed).uniform(0.5, 2.0, len(steps) // 24 + 1)
+    return 0.2 + heights[steps // 24] * ((steps % 24) < 5)
+
+
+def grid_and_course(*, sees, days=8, lag=3):
+    """Return a grid, and a course whose forecasts are what comes, or the newest work."""
+    work = demand(days)
+    grid = Grid(STEP_S, 0, 4 * DAY, days * DAY, DAY // 2, lag * STEP_S, Limits(lag, 2))
+    peak = ahead(work, lag + 1) if sees else work
+    part = Part("a", STEP_S, work, SEVENTH, Piece("whole", 1.0, 1.0, 1.0))
+    course = Course(part, work, np.ones(len(work), np.bool_), np.tile(peak, (len(QUANTILES), 1)))
+    return grid, course
+
+
+def played(*, sees, rivals=("hpa", "wva", "dynamo", "kubex", "tensorfusion", "calendar"), **how):
+    grid, course = grid_and_course(sees=sees, **how)
+    return play([course], grid, Asked(grid.lag_s, 600.0, 0.01, rivals), "measured", is_informative=True)
+
+
+@pytest.fixture(scope="module")
+def clear():
+    return played(sees=True)
+
+
+def test_who_sees_everything_is_worth_one_and_is_used(clear):
+    assert all(choice.uses_forecast for choice in clear.choices)
+    assert pytest.approx(1.0, abs=0.05) == clear.value["foreslice"].value
+
+
+def test_a_forecast_that_sees_nothing_is_not_used_and_costs_little():
+    blind = played(sees=False, rivals=())
+    assert not any(choice.uses_forecast for choice in blind.choices)
+    assert {Rule.HOLD, Rule.RESIDUAL} >= {choice.setting.rule for choice in blind.choices}
+    assert pytest.approx(0.0, abs=0.05) == blind.value["foreslice"].value
+
+
+def test_nothing_is_chosen_on_what_it_is_scored_on(clear):
+    assert all(choice.sees_until <= choice.block for choice in clear.choices)
+    assert [8, 10, 12, 14] == [choice.block for choice in clear.choices]
+
+
+def test_the_oracle_is_cheapest_of_all_that_have_the_lag_and_the_bound_is_cheaper_still(clear):
+    hours = {name: clear.hours(name) for name in clear.books}
+    reach = {name: one for name, one in hours.items() if one is not None and not clear.misses(name)}
+    assert hours["bound"] <= hours["oracle"] + 1e-9
+    assert all(hours["oracle"] <= one + 1e-6 for name, one in reach.items() if name != "bound")
+
+
+def test_what_is_told_of_a_setting_agrees_with_its_account(clear):
+    for policy in clear.books:
+        figures = figures_of(trail_of(clear, policy), clear)
+        book = clear.at(policy)
+        assert pytest.approx(book.total.held.sum() * STEP_S / 3600) == figures.slices, policy
+        assert pytest.approx(unserved(book)) == 1 - figures.attainment, policy
+        assert figures.slices <= figures.elastic <= figures.nodes, policy
+        assert figures.elastic <= figures.fixed_pool, policy
+
+
+def test_a_policy_that_leaves_too_much_has_a_miss_instead_of_a_figure(clear):
+    assert "" == clear.misses("oracle")
+    poor = books.Book(
+        ("poor",), tuple(books.book(clear.courses, clear.grid, [HOLDS[0]]).blocks(slice(8, None)).parts)
+    )
+    assert unserved(poor) > 0.02
+    worse = type(clear)(
+        **{n: getattr(clear, n) for n in clear.__slots__} | {"books": {**clear.books, "poor": poor}}
+    )
+    assert "of the fleet's work" in worse.misses("poor")
+
+
+def test_every_rival_sweeps_its_knob():
+    grid, course = grid_and_course(sees=True, days=6)
+    for name, rival in RIVALS.items():
+        book = rival.book([course], grid) if isinstance(rival, Looking) else books.book([course], grid, rival)
+        held = book.total.held.sum(axis=1)
+        assert len(book.knobs) == len(held) > 20, name
+        assert held.max() > 1.2 * held.min(), name
+
+
+def test_settings_at_once_come_to_what_each_comes_to_alone():
+    grid, course = grid_and_course(sees=True)
+    picked = [HOLDS[3], HOLDS[100], FORECASTS[7], FORESIGHT[30]]
+    together = books.book([course], grid, picked).total
+    for at, setting in enumerate(picked):
+        alone = books.in_cards(
+            course, grid, setting.target(course, grid, grid.limits)[np.newaxis], np.ones(1), grid.limits
+        )
+        np.testing.assert_allclose(alone.held[0], together.held[at])
+        np.testing.assert_allclose(alone.lacked[0], together.lacked[at])
+
+
+def test_a_choice_does_not_depend_on_what_comes_after_it():
+    def chosen(days):
+        grid, course = grid_and_course(sees=True, days=days)
+        parts = [books.book([course], grid, one) for one in (FORECASTS, HOLDS, FORESIGHT)]
+        return choose(*parts, 0.01, 8)
+
+    assert chosen(6) == chosen(8)
+
+
+def test_what_is_held_never_depends_on_the_future():
+    grid, course = grid_and_course(sees=True)
+    other = course.demand.copy()
+    other[1500:] = 9.0
+    changed = Course(course.part, other, course.counts, course.ahead)
+    for setting in (Setting(Rule.HOLD, 60, 1.2), Setting(Rule.RESIDUAL, 0.9), Setting(Rule.DAILY, 0, 1.0)):
+        was, now = (setting.target(one, grid, grid.limits)[:1499] for one in (course, changed))
+        np.testing.assert_array_equal(was, now)
+    assert (foreknown(other, grid.limits)[0, 1497:1500] == 9.0).all()
+
+
+def test_minutes_inside_a_step_jump_or_glide_and_keep_what_is_unknown():
+    values = np.array([1.0, 3.0, np.nan, 3.0])
+    assert [1, 1, 3, 3] == jump(values[:2], 120).tolist()
+    told = glide(values[:2], 240)
+    np.testing.assert_allclose([1, 1, 1.25, 1.75, 2.25, 2.75, 3, 3], told)
+    assert np.isnan(glide(values, 240)[8:12]).all()
+
+
+def test_a_scene_knows_its_longest_step():
+    part = grid_and_course(sees=True)[1].part
+    longer = Part("b", 600, part.work, part.piece, part.whole)
+    assert 600 == Scene((part, longer), 4 * DAY, "jump").step_s

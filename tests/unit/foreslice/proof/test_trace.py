@@ -1,0 +1,75 @@
+"""Traces of rates and of single requests, and fleets, as files say them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fleet.errors import InputError
+from foreslice.proof.fleet import read_fleet
+from foreslice.proof.trace import read_trace
+
+
+def written(tmp_path, text, name="trace.csv"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_rates_are_read_by_workload_and_a_missing_step_is_unknown(tmp_path):
+    trace = read_trace(
+        written(tmp_path, "t_s,workload,rate\n0,a,1\n60,a,2\n120,a,3\n240,a,4\n0,b,5\n60,b,6\n")
+    )
+    assert {"a", "b"} == trace.rates.keys()
+    np.testing.assert_array_equal([1, 2, 3, np.nan, 4], trace.rates["a"].series.values)
+    assert {} == trace.tokens
+
+
+def test_requests_are_counted_by_minute_and_a_minute_without_any_is_zero(tmp_path):
+    rows = ["timestamp,prompt_tokens,output_tokens"]
+    rows += [f"2026-01-01T00:00:{second:02d}Z,100,{10 * second}" for second in (0, 30)]
+    rows += ["2026-01-01T00:02:10Z,400,40"]
+    trace = read_trace(written(tmp_path, "\n".join(rows)))
+    np.testing.assert_allclose([2 / 60, 0, 1 / 60], trace.rates["all"].series.values)
+    prompt, output = trace.tokens["all"]
+    np.testing.assert_allclose([100, 100, 400], prompt.series.values)
+    np.testing.assert_allclose([150, 150, 40], output.series.values)
+
+
+def test_a_trace_without_a_time_is_refused_with_its_columns(tmp_path):
+    with pytest.raises(InputError, match=r"no column timestamp.*there are day, rate"):
+        read_trace(written(tmp_path, "day,rate\n1,2\n"))
+
+
+SHIPPED = Path(__file__).parents[4] / "config" / "replay"
+
+FLEET = "lags: [300s]\nunserved: 0.01\nscored: 3d\n"
+
+
+def test_the_first_match_says_what_serves_a_workload(tmp_path):
+    served = """workloads:
+  - {match: "a/*", model: qwen2.5-3b-bf16, slo: {itl: {p95: 60ms}}}
+  - {match: "*7", model: qwen2.5-7b-bf16, slo: {itl: {p95: 60ms}}}
+"""
+    fleet = read_fleet(written(tmp_path, FLEET + served, "fleet.yaml"))
+    assert ("qwen2.5-3b-bf16", "qwen2.5-7b-bf16") == (fleet.workload("a/7").model, fleet.workload("b7").model)
+    assert fleet.workload("b8") is None
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.yaml")), ids=lambda path: path.stem)
+def test_shipped_fleet_files_can_be_used(path):
+    assert read_fleet(path).lags
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("lag: 5m", r"fleet.yaml:4: lag: unknown key"),
+        ("boards: [h100]", r"fleet.yaml:4: boards\[0\]: must be one of"),
+        ("sizes: {least: 4, largest: 1}", r"least \(4\) is above largest \(1\)"),
+        ("reading: smooth", r"must be 'jump' or 'glide'"),
+    ],
+)
+def test_what_is_wrong_in_a_fleet_file_is_named_with_its_line(tmp_path, line, what):
+    with pytest.raises(InputError, match=what):
+        read_fleet(written(tmp_path, FLEET + line, "fleet.yaml"))
