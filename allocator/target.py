@@ -78,14 +78,12 @@ def target(question: Question) -> Target:
     ample = pack(replace(problem, stocks=tuple(replace(stock, cards=None) for stock in problem.stocks)))
     cards = cards_of(question.fleet, tuple(stock.board for stock in problem.stocks))
     packing = pack(standing_on(problem, cards, recut=RECUT, restart=RESTART))
-    columns = packing.packed.columns
+    goals = {ask.key: _configuration(packing, row) for row, ask in enumerate(problem.asks)}
+    # Packing knows what is short in quarters of a workload only; what its goal leaves may be less.
+    short = {ask.key: question.offers[ask.key].short(goals[ask.key], ask.work) for ask in problem.asks}
     return Target(
-        goals={ask.key: _configuration(packing, row) for row, ask in enumerate(problem.asks)},
-        short={
-            problem.asks[row].key: float(short)
-            for row, short in zip(columns.ask.tolist(), columns.short.tolist(), strict=True)
-            if short > ROUNDING
-        },
+        goals=goals,
+        short={key: work for key, work in short.items() if work},
         cards=packing.cards,
         least=_least_cards(ample),
         binding=packing.binding,

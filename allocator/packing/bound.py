@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from allocator.packing.columns import Columns, Prices, joined
+from allocator.packing.columns import Columns, Prices
 from allocator.packing.cuts import Cuts, best_shares, worth_of_shares
 from allocator.packing.effort import Effort
 from allocator.packing.master import Relaxed
 from allocator.packing.pricing import LEVELS, floors
+from allocator.packing.rows import joined
 from allocator.packing.tableau import Floats, Tableau
 from fleet.shape import SHARE_UNITS
 

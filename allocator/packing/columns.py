@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from allocator.packing.rows import Rows
 from allocator.packing.tableau import Floats, Ints, Tableau
 
 
@@ -24,7 +24,7 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(Rows):
     """Configurations, one a row.
 
     Attributes:
@@ -43,19 +43,6 @@ class Columns:
 
     def __len__(self) -> int:
         return self.ask.size
-
-    def take(self, rows: Ints | NDArray[np.bool_]) -> Columns:
-        """Return some of them."""
-        return Columns(
-            self.ask[rows], self.counts[rows], self.charge[rows], self.cost[rows], self.short[rows]
-        )
-
-
-def joined(*parts: Columns) -> Columns:
-    """Return columns one after the other."""
-    return Columns(
-        *(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Columns))
-    )
 
 
 def no_columns(tableau: Tableau) -> Columns:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from allocator.packing.problem import Stock
+from allocator.packing.rows import Rows
 from allocator.packing.tableau import Floats, Ints, Tableau
 from fleet.shape import SHARE_UNITS
 
@@ -15,7 +15,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Cuts:
+class Cuts(Rows):
     """What cards may be cut into, one a row.
 
     Attributes:
@@ -31,10 +31,6 @@ class Cuts:
     counts: Ints
     cost: Floats
     most: Floats
-
-    def take(self, rows: NDArray[np.bool_]) -> Cuts:
-        """Return some of them."""
-        return Cuts(self.stock[rows], self.width[rows], self.counts[rows], self.cost[rows], self.most[rows])
 
 
 def cuts_of(tableau: Tableau) -> Cuts:
@@ -67,11 +63,6 @@ def shared_cards(tableau: Tableau, index: int, counts: Ints) -> Cuts:
     ones = np.ones(cards, dtype=np.int64)
     price = stock.price + tableau.problem.recut
     return Cuts(ones * index, ones, wide, np.full(cards, price), np.full(cards, np.inf))
-
-
-def joined_cuts(*parts: Cuts) -> Cuts:
-    """Return cuts one after the other."""
-    return Cuts(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Cuts)))
 
 
 def best_shares(stock: Stock, price: Floats) -> Ints:

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from allocator.packing.columns import Columns, Prices, joined, no_columns
+from allocator.packing.columns import Columns, Prices, no_columns
 from allocator.packing.knapsack import NEVER, ROUNDING
+from allocator.packing.rows import joined
 from allocator.packing.tableau import Floats, Ints, Kind, Tableau
 
 
@@ -51,6 +52,13 @@ def present(tableau: Tableau, prices: Prices) -> Columns:
         columns = dealt(tableau, kind, rows, counts[rows], domain, prices, 1.0)
         parts.append(replace(columns, counts=tableau.now[columns.ask], cost=np.zeros(len(columns))))
     return joined(*parts)
+
+
+def uncarried(tableau: Tableau) -> Columns:
+    """Return the configuration of no replicas for every workload, with all of its work left uncarried."""
+    asks = np.arange(tableau.work.size)
+    counts = np.zeros((asks.size, tableau.pieces), dtype=np.int64)
+    return Columns(asks, counts, np.zeros(asks.size), tableau.work * tableau.penalty, tableau.work)
 
 
 def carried(tableau: Tableau, kind: Kind, counts: Ints) -> Floats:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from allocator.packing.cards import Card, Seat
-from allocator.packing.columns import Prices, distinct, joined, value
+from allocator.packing.columns import Prices, distinct, value
 from allocator.packing.dealing import present
 from allocator.packing.pricing import beside, cheapest
 from allocator.packing.problem import Ask, Problem, Stock
 from allocator.packing.room import StockRoom, mix_of
+from allocator.packing.rows import joined
 from allocator.packing.tableau import tableau_of
 from fleet.shape import Shape
 

@@ -8,12 +8,13 @@ import highspy
 import numpy as np
 from scipy.sparse import csc_array, hstack
 
-from allocator.packing.columns import Columns, distinct, joined, value
-from allocator.packing.cuts import Cuts, first_fit, joined_cuts, shared_cards
+from allocator.packing.columns import Columns, distinct, value
+from allocator.packing.cuts import Cuts, first_fit, shared_cards
 from allocator.packing.effort import Effort
 from allocator.packing.master import column_matrix, cut_matrix, solver
 from allocator.packing.pricing import beside, blends, cheapest
-from allocator.packing.relax import Relaxation
+from allocator.packing.relax import Relaxation, guessed
+from allocator.packing.rows import joined
 from allocator.packing.tableau import Floats, Ints, Tableau
 
 ROUNDING = 1e-6
@@ -67,7 +68,7 @@ def _shared_anew(tableau: Tableau, packed: Packed) -> Packed:
         saved = float((packed.cards * packed.cuts.cost)[is_shared].sum()) - float(new.cost.sum())
         if saved > ROUNDING:
             cards = np.concatenate([np.where(is_shared, 0, packed.cards), new.width])
-            packed = Packed(packed.columns, joined_cuts(packed.cuts, new), cards, packed.cost - saved)
+            packed = Packed(packed.columns, joined(packed.cuts, new), cards, packed.cost - saved)
     return packed
 
 
@@ -82,7 +83,8 @@ def _near(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Columns:
     """Return what the relaxation takes, what costs hardly more, and all there is for what it splits."""
     solved = relaxation.solved
     tried = [cheapest(tableau, prices) for prices in beside(solved.prices, effort.tries)]
-    every = distinct(joined(relaxation.columns, *tried, _between(tableau, relaxation, effort)))
+    parts = guessed(tableau, solved)
+    every = distinct(joined(relaxation.columns, parts, *tried, _between(tableau, relaxation, effort)))
     dearer = value(tableau, every, solved.prices) - solved.ask[every.ask]
     order = np.lexsort((dearer, every.ask))
     ask = every.ask[order]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from allocator.packing.columns import Columns, Prices, joined, no_columns, value
+from allocator.packing.columns import Columns, Prices, no_columns, value
 from allocator.packing.dealing import dealt, fewest_of, of_kind
 from allocator.packing.knapsack import NEVER, ROUNDING, floor_price, guess
+from allocator.packing.rows import joined
 from allocator.packing.tableau import Floats, Ints, Kind, Tableau
 
 LEVELS = (0.75, 0.5, 0.25, 0.0)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from allocator.packing.bound import Bound, bound_at, is_limited
-from allocator.packing.columns import Columns, Prices, joined, value
-from allocator.packing.cuts import Cuts, best_shares, cuts_of, joined_cuts, shared_cards
-from allocator.packing.dealing import present
+from allocator.packing.columns import Columns, Prices, value
+from allocator.packing.cuts import Cuts, best_shares, cuts_of, shared_cards
+from allocator.packing.dealing import present, uncarried
 from allocator.packing.effort import Effort
 from allocator.packing.master import Master, Relaxed
 from allocator.packing.pricing import LEVELS, cheapest
 from allocator.packing.problem import is_whole
+from allocator.packing.rows import joined
 from allocator.packing.tableau import Tableau
 from fleet.shape import slice_of
 
@@ -55,7 +56,7 @@ def relax(tableau: Tableau, effort: Effort) -> Relaxation:
     close = effort.close_enough if is_whole(tableau.problem) else effort.close_enough_part * solved.objective
     for _ in range(effort.rounds):
         shares = _shares(tableau, solved)
-        found = _better(tableau, _guessed(tableau, solved), solved)
+        found = _better(tableau, guessed(tableau, solved), solved)
         if not len(found) and not len(shares.cost):
             at, met = bound_at(tableau, cuts, solved, effort)
             bound = at if bound is None or at.value > bound.value else bound
@@ -63,7 +64,7 @@ def relax(tableau: Tableau, effort: Effort) -> Relaxation:
             if not len(found) or bound.value >= solved.objective - close:
                 break
         if len(shares.cost):
-            cuts = joined_cuts(cuts, shares)
+            cuts = joined(cuts, shares)
             master.add_cuts(shares)
         columns = joined(columns, found)
         master.add_columns(found)
@@ -76,14 +77,10 @@ def relax(tableau: Tableau, effort: Effort) -> Relaxation:
 def _first(tableau: Tableau) -> Columns:
     """Return columns to begin with: the cheapest by area, memory and compute, and one that fits."""
     parts = [cheapest(tableau, price) for price in _starting_prices(tableau)]
-    first = _starting_prices(tableau)[0]
-    return joined(*parts, present(tableau, first), _nothing(tableau, first, parts[0]))
-
-
-def _nothing(tableau: Tableau, prices: Prices, full: Columns) -> Columns:
-    """Return the configuration of no replicas for workloads that may have to go without."""
-    nothing = cheapest(tableau, prices, 0.0)
-    return nothing if is_limited(tableau) else nothing.take(~np.isin(nothing.ask, full.ask))
+    nothing = uncarried(tableau)
+    if not is_limited(tableau):
+        nothing = nothing.take(~np.isin(nothing.ask, parts[0].ask))
+    return joined(*parts, present(tableau, _starting_prices(tableau)[0]), nothing)
 
 
 def _starting_prices(tableau: Tableau) -> list[Prices]:
@@ -100,7 +97,8 @@ def _starting_prices(tableau: Tableau) -> list[Prices]:
     return [Prices(p, queue) for p in ((memory + compute) / 2, memory, compute)]
 
 
-def _guessed(tableau: Tableau, solved: Relaxed) -> Columns:
+def guessed(tableau: Tableau, solved: Relaxed) -> Columns:
+    """Return a cheap column of each workload, and where work is dear also columns that carry a part of it."""
     full = cheapest(tableau, solved.prices)
     dear = solved.ask > tableau.work * tableau.penalty * DEAR
     if not dear.any():
@@ -123,4 +121,4 @@ def _shares(tableau: Tableau, solved: Relaxed) -> Cuts:
         counts = best_shares(stock, price)
         way = shared_cards(tableau, index, counts[np.newaxis])
         ways.append(way.take(counts @ price > way.cost + solved.stock[index] + ROUNDING))
-    return joined_cuts(*ways)
+    return joined(*ways)

@@ -95,6 +95,13 @@ def test_a_workload_that_may_have_no_replica_is_short_of_all_its_work():
     assert [0.0, 0.7] == packing.packed.columns.short.tolist()
 
 
+@pytest.mark.parametrize("cards", [None, 4])
+def test_a_workload_that_no_card_can_carry_goes_without_and_keeps_its_place(cards):
+    packing = pack(problem(ask("a", 0.5, {}), ask("b", 0.5, HALVES), stocks=(stock(cards=cards),)))
+    assert [0.5, 0.0] == packing.packed.columns.short.tolist()
+    assert ({}, {("", "3g.40gb"): 1}) == (counts(packing, 0), counts(packing, 1))
+
+
 def test_one_that_may_not_have_enough_replicas_has_what_they_carry_and_is_short_in_quarters():
     """One of 0.5 carries half of 0.7 and not three quarters."""
     packing = pack(problem(ask("b", 0.7, HALVES, ceiling=1)))

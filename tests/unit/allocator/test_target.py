@@ -54,6 +54,15 @@ def test_where_cards_are_too_few_the_lower_tier_is_short_and_the_least_is_that_o
     assert 3 == aim.least
 
 
+def test_what_is_short_is_what_the_goal_does_not_carry():
+    """Packing leaves a quarter of the work at least; one replica more carries nearly all of it."""
+    scene = asked(cards=1, a=1.2)
+    aim = target(replace(scene, offers={key("a"): offers({"2g.20gb": 0.35})}))
+
+    assert configuration("3 x 2g.20gb") == aim.goals[key("a")]
+    assert {key("a"): pytest.approx(0.15)} == aim.short
+
+
 def test_cards_of_others_are_left_to_them():
     foreign = (("node-0", "gpu-0"),)
     scene = asked(cards=2, foreign=foreign, a=0.9)
