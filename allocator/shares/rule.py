@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -89,20 +89,9 @@ class LeastLoss:
         self._stranding = Stranding(mix)
         self._scores = Scores(self._growth)
 
-    def spot(self, hosts: Hosts, ask: Ask, beside: Collection[int] = ()) -> Spot | None:
-        """Return where the replica goes, `None` if it fits nowhere.
-
-        Args:
-            hosts: What is left.
-            ask: What it asks for.
-            beside: Hosts of its workload's other replicas, which it joins only if it fits on no other: a
-                host's fault, or that of a card with shares, takes all of them.
-        """
+    def spot(self, hosts: Hosts, ask: Ask) -> Spot | None:
+        """Return where the replica goes, `None` if it fits nowhere."""
         losses, cards = self._scores.of(hosts, ask)
-        if beside:
-            apart = losses.copy()
-            apart[list(beside)] = np.inf
-            losses = losses if np.isinf(apart).all() else apart
         least = losses.min(initial=np.inf)
         if least == np.inf:
             return None

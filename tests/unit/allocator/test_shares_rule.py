@@ -54,22 +54,6 @@ def test_what_needs_no_card_goes_where_cards_do_not_want_for_cpu():
     assert Spot(1, ()) == place(Hosts([tight, ample]), {share(1000, cpu=10_000): 1}, Ask(0, 0, 5000, 0))
 
 
-def test_replicas_of_a_workload_stay_apart_while_there_is_another_host():
-    left = Hosts([SMALL, SMALL, BIG])
-    rule = LeastLoss(Mix({share(300): 1}), left)
-
-    assert [0, 1, 2] == [rule.spot(left, share(300), beside).host for beside in ((), (0,), (0, 1))]
-    assert 0 == rule.spot(left, share(300), (0, 1, 2)).host
-    assert 0 == rule.spot(left, share(300)).host
-
-
-def test_one_that_fits_only_beside_its_like_joins_it():
-    left = filled([SMALL, SMALL], (1, 0, 800))
-
-    assert Spot(0, (0,)) == LeastLoss(Mix({share(300): 1}), left).spot(left, share(300), (0,))
-    assert LeastLoss(Mix({share(300): 1}), left).spot(left, Ask(2, 1000, 0, 0), (0,)) is None
-
-
 def test_memory_is_kept_for_cards_as_cpu_is():
     tight = Host(gpus=2, product="T4", cpu_milli=0, memory_mib=2000)
     ample = Host(gpus=2, product="T4", cpu_milli=0, memory_mib=6000)
