@@ -36,7 +36,7 @@ def exchange(
             continue
         if offers.price(goal) > offers.price(best.goal) - (WORTHWHILE_GPU if best is growth else ROUNDING):
             continue
-        beside = room.beside(start, goal)
+        beside = room.beside(standing, goal)
         if beside is not None:
             saved = offers.price(growth.goal) - offers.price(goal)
             why = f"{start} to {goal}, {saved:.2f} GPU less than {growth.goal}: {need.because}"

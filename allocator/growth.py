@@ -58,7 +58,7 @@ def grow(workload: Workload, standing: Standing, need: Need, offers: Offers, roo
     """
     demand = _Demand(workload, standing, need, offers)
     goal = standing.moving_to or standing.wanted
-    room = room.beside(standing.wanted, goal) or room
+    room = room.beside(standing, goal) or room
     because: tuple[str, ...] = ()
     while any(demand.lack(goal)):
         best = _best_addition(demand, goal, room)
@@ -115,7 +115,7 @@ def _add(demand: _Demand, goal: Configuration, shape: Shape, room: Room) -> Grow
     allowed = max(0, min(wanted, demand.workload.limits.max_replicas - goal.replicas))
     leaving = demand.standing.wanted.counts.get(shape, 0) - goal.counts.get(shape, 0)
     kept = min(allowed, max(0, leaving))
-    placed, room = room.fill(shape, allowed - kept)
+    placed, room = room.fill(shape, allowed - kept, gathers=demand.standing.gathers(shape))
     added = kept + placed
     larger = goal.plus(shape, added)
     reasons = [f"{added} x {shape.profile} added: {demand.need.because}" if added else demand.need.because]

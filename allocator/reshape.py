@@ -61,7 +61,7 @@ def reshape(
         if _saved(shares, len({device.gpu for device in devices})) < best_saved:
             continue
         refusal = not_now or _refusal(standing, start, need, goal, offers, timing, at_s)
-        moved = room.beside(start, goal) if refusal is None else None
+        moved = room.beside(standing, goal) if refusal is None else None
         if moved is None:
             if shares >= WORTHWHILE_GPU:
                 first_refusal = first_refusal or (refusal or f"no room to build {goal} beside {start}",)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from fleet.cluster import Fleet, Replica
-from fleet.devices import Device, DeviceRequest, Ledger, Pool, first_fit, ledger_of, spread
+from fleet.cluster import Fleet, Replica, Standing, Variant
+from fleet.devices import Device, DeviceRequest, Ledger, Pool, first_fit, in_order_of_trial, ledger_of
 from fleet.shape import Configuration, Shape
 
 
@@ -23,6 +23,7 @@ class Room:
         held: Number of devices in use by card, cards in use only.
         full: By request, the pools that have no room for it. Room only shrinks, so what was full
             stays full and is not searched again.
+        copies: Replicas of copies by node; new ones prefer their company.
     """
 
     pools: tuple[Pool, ...]
@@ -31,16 +32,22 @@ class Room:
     barred: frozenset[Shape] = frozenset()
     held: Mapping[str, int] = field(default_factory=dict, hash=False)
     full: Mapping[DeviceRequest, frozenset[str]] = field(default_factory=dict, hash=False)
+    copies: Mapping[str, int] = field(default_factory=dict, hash=False)
 
-    def fill(self, shape: Shape, wanted: int) -> tuple[int, Room]:
-        """Return how many of `wanted` replicas the scheduler could place, and the room after them."""
+    def fill(self, shape: Shape, wanted: int, *, gathers: bool = False) -> tuple[int, Room]:
+        """Return how many of `wanted` replicas the scheduler could place, and the room after them.
+
+        Those of a copy gather on nodes where others are, any other go to the emptier node.
+        """
         if not wanted or shape.board not in self.products or shape in self.barred:
             return 0, self
         request = self._request(shape)
         full, ledger = self.full.get(request, frozenset()), self.ledger
+        copies = Counter(self.copies)
         cards: list[str] = []
         while len(cards) < wanted:
-            pool = next((p for p in spread(self.pools, ledger) if p.name not in full), None)
+            order = in_order_of_trial(self.pools, ledger, copies if gathers else {})
+            pool = next((p for p in order if p.name not in full), None)
             if pool is None:
                 break
             device = first_fit((pool,), ledger, request)
@@ -49,15 +56,18 @@ class Room:
             else:
                 ledger = ledger.take(device)
                 cards.append(device.gpu)
+                if gathers:
+                    copies[device.node] += 1
         held = {**self.held, **{card: self.held.get(card, 0) + cards.count(card) for card in cards}}
-        return len(cards), replace(self, ledger=ledger, held=held, full={**self.full, request: full})
+        full_now = {**self.full, request: full}
+        return len(cards), replace(self, ledger=ledger, held=held, full=full_now, copies=copies)
 
-    def beside(self, start: Configuration, goal: Configuration) -> Room | None:
-        """Return the room once what `goal` has beyond `start` stands too, `None` if it does not fit."""
+    def beside(self, standing: Standing, goal: Configuration) -> Room | None:
+        """Return the room once what `goal` has beyond what stands does too, `None` if it does not fit."""
         room = self
         for shape, replicas in goal.counts.items():
-            new = max(0, replicas - start.counts.get(shape, 0))
-            placed, room = room.fill(shape, new)
+            new = max(0, replicas - standing.wanted.counts.get(shape, 0))
+            placed, room = room.fill(shape, new, gathers=standing.gathers(shape))
             if placed < new:
                 return None
         return room
@@ -78,25 +88,31 @@ def room_of(fleet: Fleet) -> Room:
     Replicas that wait for a device come first in the order in which they were created: what is
     left is really left. One that fits nowhere is passed over, as the scheduler does.
     """
+    variants = [variant for standing in fleet.standings for variant in standing.variants]
     room = Room(
         pools=fleet.pools,
         ledger=ledger_of(fleet.pools, fleet.allocated),
         products={board.id: board.product_names for board in fleet.boards()},
         barred=frozenset(fleet.barred),
         held=Counter(device.gpu for device in fleet.allocated),
+        copies=Counter(
+            replica.device.node
+            for variant in variants
+            for replica in variant.replicas
+            if replica.device is not None and not variant.is_base
+        ),
     )
-    for shape, replicas in _unplaced(fleet):
-        _, room = room.fill(shape, replicas)
+    for variant, shape, replicas in _unplaced(variants):
+        _, room = room.fill(shape, replicas, gathers=not variant.is_base)
     return room
 
 
-def _unplaced(fleet: Fleet) -> Iterable[tuple[Shape, int]]:
-    waiting: list[Replica] = []
-    unborn: list[tuple[Shape, int]] = []
-    for standing in fleet.standings:
-        for variant in standing.variants:
-            staying = [replica for replica in variant.replicas if not replica.is_leaving]
-            waiting += [replica for replica in staying if replica.device is None]
-            unborn.append((variant.shape, max(0, variant.wanted - len(staying))))
-    waiting.sort(key=lambda replica: (replica.created_at_s, replica.pod))
-    return [*((replica.shape, 1) for replica in waiting), *unborn]
+def _unplaced(variants: Iterable[Variant]) -> Iterable[tuple[Variant, Shape, int]]:
+    waiting: list[tuple[Variant, Replica]] = []
+    unborn: list[tuple[Variant, Shape, int]] = []
+    for variant in variants:
+        staying = [replica for replica in variant.replicas if not replica.is_leaving]
+        waiting += [(variant, replica) for replica in staying if replica.device is None]
+        unborn.append((variant, variant.shape, max(0, variant.wanted - len(staying))))
+    waiting.sort(key=lambda one: (one[1].created_at_s, one[1].pod))
+    return [*((variant, replica.shape, 1) for variant, replica in waiting), *unborn]

@@ -189,6 +189,11 @@ class Standing:
         """Return the Deployment whose replicas have this shape."""
         return next((v for v in self.variants if v.shape == shape), None)
 
+    def gathers(self, shape: Shape) -> bool:
+        """Return whether new replicas of a shape are a copy's: those prefer nodes where copies run."""
+        variant = self.variant(shape)
+        return variant is None or not variant.is_base
+
     def named(self, name: str) -> Variant | None:
         """Return the Deployment of this name."""
         return next((v for v in self.variants if v.name == name), None)

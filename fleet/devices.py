@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +118,21 @@ def _draw(left: dict[tuple[str, str], int], device: Device) -> None:
         left[counter] = left.get(counter, 0) - amount
 
 
-def spread(pools: Iterable[Pool], ledger: Ledger) -> list[Pool]:
-    """Return pools in the order in which kube-scheduler comes to their nodes: fewest devices in use first.
+def in_order_of_trial(
+    pools: Iterable[Pool], ledger: Ledger, company: Mapping[str, int] = MappingProxyType({})
+) -> list[Pool]:
+    """Return pools in the order in which kube-scheduler comes to their nodes for one pod.
 
     It scores nodes, and its ordinary scores prefer the emptier one; devices are not scored (kubernetes
-    pkg/scheduler/framework/plugins/dynamicresources, computeScore). Pods beside those with devices are
-    not known here and are left out.
+    pkg/scheduler/framework/plugins/dynamicresources, computeScore). `company` says how many pods a node has
+    that the pod would rather be beside: preferred pod affinity, with twice their weight, outdoes them
+    (pkg/scheduler/apis/config/v1/default_plugins.go). Pods beside those with devices are not known here and
+    are left out.
     """
-    return sorted(pools, key=lambda pool: (len(ledger.taken.get(pool.name, ())), pool.name))
+    return sorted(
+        pools,
+        key=lambda pool: (-company.get(pool.node, 0), len(ledger.taken.get(pool.name, ())), pool.name),
+    )
 
 
 def first_fit(pools: Iterable[Pool], ledger: Ledger, request: DeviceRequest) -> Device | None:

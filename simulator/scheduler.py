@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from actuator.mechanisms.dra import DRIVER, Ask, ask_of
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import allocated, allocated_ids
-from fleet.devices import Device, first_fit, ledger_of, spread
+from fleet.devices import Device, first_fit, in_order_of_trial, ledger_of
 from fleet.errors import RefusedError
+from simulator.affinity import company
 from simulator.api import BINDING, CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, timestamp
 from simulator.clock import Clock
 from simulator.delays import Delays
@@ -17,15 +18,15 @@ from simulator.metadata import Name, name_of
 from simulator.pods import DELETE_PROTECTION, claim_names, is_leaving, with_condition
 from simulator.workqueue import WorkQueue
 
-_UNMODELLED_IN_PODS = ("affinity", "nodeSelector", "schedulingGates", "topologySpreadConstraints")
+_UNMODELLED_IN_PODS = ("nodeSelector", "schedulingGates", "topologySpreadConstraints")
 _UNMODELLED_IN_DEVICES = {"taints", "allowMultipleAllocations", "bindsToNode", "bindingConditions"}
 
 
 class Scheduler:
     """Binds pods that name this scheduler, each some time after it could be; retries when room may be free.
 
-    Nodes are spread over and devices are taken by first fit inside one (`fleet.devices`). A pod that does not
-    fit stays Pending and says so.
+    Nodes are spread over, but for pods that prefer company, and devices are taken by first fit inside one
+    (`fleet.devices`). A pod that does not fit stays Pending and says so.
     """
 
     def __init__(self, api: Api, clock: Clock, delays: Delays, name: str = "default-scheduler") -> None:
@@ -81,7 +82,7 @@ class Scheduler:
         if pod is None or not self._is_mine(pod):
             return
         claim = self._claim(pod)
-        device = self._device(claim) if claim else None
+        device = self._device(claim, company(pod, self._api.list(POD))) if claim else None
         if claim is None or device is None:
             self._unschedulable[name] = pod
             self._explain(pod, "cannot allocate all claims" if claim else "waiting for its ResourceClaim")
@@ -98,7 +99,7 @@ class Scheduler:
         claim = self._api.get(CLAIM, *claims[0])
         return None if claim is None or is_leaving(claim) else claim
 
-    def _device(self, claim: Json) -> Device | None:
+    def _device(self, claim: Json, by_node: Mapping[str, int]) -> Device | None:
         """Return what the claim has or would get; a device that is no longer published holds nothing."""
         inventory = self._slices.read(self._api.list(SLICE))
         if held := allocated_ids(claim):
@@ -106,7 +107,7 @@ class Scheduler:
         ledger = ledger_of(inventory.pools, allocated(self._api.list(CLAIM), inventory))
         nodes = {node["metadata"]["name"] for node in self._api.list(NODE) if not _is_cordoned(node)}
         pools = [pool for pool in inventory.pools if pool.node in nodes]
-        return first_fit(spread(pools, ledger), ledger, _ask(claim).request)
+        return first_fit(in_order_of_trial(pools, ledger, by_node), ledger, _ask(claim).request)
 
     def _allocate(self, claim: Json, device: Device, pod: Json) -> None:
         """Allocate the claim, if it is not, and reserve it for the pod; the finalizer comes first."""

@@ -15,6 +15,19 @@ from fleet.boards import Board
 from fleet.errors import RefusedError
 from fleet.shape import Shape
 
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+TOGETHER: Json = {
+    "weight": 100,
+    "podAffinityTerm": {
+        "labelSelector": {"matchExpressions": [{"key": VARIANT_LABEL, "operator": "Exists"}]},
+        "namespaceSelector": {},
+        "topologyKey": "kubernetes.io/hostname",
+    },
+}
+"""A copy's pods prefer nodes on which pods of copies run: kube-scheduler spreads over nodes, which leaves
+room on many cards. A preference only: it refuses no pod a place."""
+
 BASE_HASH = f"{GROUP}/base-template-hash"
 """Annotation of a variant: which pod template of the base it copies."""
 
@@ -92,6 +105,7 @@ def _copy(base: Json, name: str, claim: str, template: str) -> Json:
         {"name": claim, "resourceClaimTemplateName": template} if held["name"] == claim else held
         for held in pods["spec"]["resourceClaims"]
     ]
+    _prefer(pods["spec"], TOGETHER)
     return {
         **_kind(base),
         # None of the base's own labels and annotations: a tool that manages the base by them would take
@@ -105,6 +119,14 @@ def _copy(base: Json, name: str, claim: str, template: str) -> Json:
         },
         "spec": {**spec, "replicas": 0},
     }
+
+
+def _prefer(pod_spec: Json, term: Json) -> None:
+    """Add a term to those of the user's pod affinity."""
+    affinity: Json = pod_spec.get("affinity") or {}
+    of_pods: Json = affinity.get("podAffinity") or {}
+    preferred = [*(of_pods.get(PREFERRED) or ()), term]
+    pod_spec["affinity"] = {**affinity, "podAffinity": {**of_pods, PREFERRED: preferred}}
 
 
 def _kind(body: Json) -> Json:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from fleet.boards import H100_80GB
 from fleet.cluster import Fleet, Gpu, Replica, Standing, Variant
-from fleet.devices import Device, DeviceRequest, Pool, first_fit, ledger_of, spread
+from fleet.devices import Device, DeviceRequest, Pool, first_fit, in_order_of_trial, ledger_of
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 
@@ -129,7 +129,7 @@ def running(empty, *standings):
         for variant in one.variants:
             replicas = []
             for number in range(variant.wanted):
-                device = first_fit(spread(empty.pools, ledger), ledger, request(variant.shape))
+                device = first_fit(in_order_of_trial(empty.pools, ledger), ledger, request(variant.shape))
                 assert device is not None, f"no room for {variant.name}"
                 ledger = ledger.take(device)
                 allocated.append(device)

@@ -11,7 +11,7 @@ from allocator.packing.first_fit import pack
 from allocator.reshape import states_between
 from fleet.boards import BOARDS
 from fleet.demand import QUANTILES, WINDOWS_S
-from fleet.devices import first_fit, ledger_of, spread
+from fleet.devices import first_fit, in_order_of_trial, ledger_of
 from fleet.mig import Placement, is_legal
 from fleet.shape import WHOLE
 from fleet.workload import Mode, Router, Tier
@@ -86,7 +86,7 @@ def _placed(scene, goal, start):
     ledger, devices = ledger_of(scene.pools, scene.allocated), []
     for shape, replicas in goal.counts.items():
         for _ in range(replicas - start.counts.get(shape, 0)):
-            device = first_fit(spread(scene.pools, ledger), ledger, request(shape))
+            device = first_fit(in_order_of_trial(scene.pools, ledger), ledger, request(shape))
             if device is None:
                 return None
             ledger = ledger.take(device)

@@ -5,7 +5,15 @@ import copy
 import pytest
 
 from actuator.mechanisms.dra import ask_of
-from actuator.objects.variants import base_hash, gpu_claim, is_variant_of, variant_name, variant_objects
+from actuator.objects.variants import (
+    PREFERRED,
+    TOGETHER,
+    base_hash,
+    gpu_claim,
+    is_variant_of,
+    variant_name,
+    variant_objects,
+)
 from fleet.boards import A100_80GB, H100_80GB
 from fleet.devices import DeviceRequest
 from fleet.errors import RefusedError
@@ -83,6 +91,22 @@ def test_expressions_of_the_base_s_selector_are_kept():
         "matchExpressions": expressions,
         "matchLabels": {"foreslice.dev/variant": "llama-1g-10gb"},
     } == variant["spec"]["selector"]
+
+
+def test_its_pods_would_rather_be_where_copies_are_beside_what_the_user_prefers():
+    term = {"weight": 1, "podAffinityTerm": {"topologyKey": "zone"}}
+    base = deployment()
+    base["spec"]["template"]["spec"]["affinity"] = {
+        "nodeAffinity": {"kept": True},
+        "podAffinity": {PREFERRED: [term], "kept": True},
+    }
+
+    _, variant = made(base)
+    _, plain = made()
+
+    affinity = {"podAffinity": {PREFERRED: [term, TOGETHER], "kept": True}, "nodeAffinity": {"kept": True}}
+    assert affinity == variant["spec"]["template"]["spec"]["affinity"]
+    assert {"podAffinity": {PREFERRED: [TOGETHER]}} == plain["spec"]["template"]["spec"]["affinity"]
 
 
 def test_only_the_gpu_claim_points_to_another_template():

@@ -7,7 +7,7 @@ import pytest
 
 from allocator.room import room_of
 from fleet.cluster import Replica
-from fleet.devices import first_fit, spread
+from fleet.devices import first_fit, in_order_of_trial
 from fleet.shape import Shape
 from tests.builders.fleet import NOW_S, configuration, fleet, request, running, shape, standing
 
@@ -79,12 +79,28 @@ def test_replicas_are_spread_over_nodes_as_the_scheduler_does():
     assert {"node-0": 2, "node-1": 2} == {pool: len(names) for pool, names in room.ledger.taken.items()}
 
 
+def test_replicas_of_copies_gather_where_copies_are_and_so_do_those_to_come():
+    held = running(fleet(4, per_node=2), standing("chat", "1 x 1g.10gb + 1 x whole"))
+    room = room_of(held)
+    assert {"node-1": 1} == room.copies  # the whole card is the copy's, the slice the user's own
+
+    for shapes, nodes in (((True,), ["node-1"]), ((False, True), ["node-0", "node-1"])):
+        trial = room
+        for gathers in shapes:
+            _, trial = trial.fill(shape("2g.20gb"), 1, gathers=gathers)
+        taken = {pool: len(names) for pool, names in trial.ledger.taken.items()}
+        assert {"node-0": 1, "node-1": 1, **dict.fromkeys(nodes, 2)} == taken
+
+    later = room_of(replace(held, standings=(*held.standings, standing("code", "1 x 1g.10gb + 2 x 2g.20gb"))))
+    assert {"node-1": 3} == later.copies
+
+
 def test_filling_finds_the_devices_that_the_scheduler_would_find():
     scene = fleet(5, per_node=2, foreign=[("node-0", "gpu-0-mig-1g10gb-19-3")])
     start = room_of(scene)
     ledger, room = start.ledger, start
     for profile in ["3g.40gb", "1g.10gb", "2g.20gb", "whole", "1g.10gb", "3g.40gb", "2g.20gb", "1g.20gb"] * 3:
-        device = first_fit(spread(scene.pools, ledger), ledger, request(shape(profile)))
+        device = first_fit(in_order_of_trial(scene.pools, ledger), ledger, request(shape(profile)))
         placed, room = room.fill(shape(profile), 1)
         assert placed == (device is not None)
         if device is not None:
@@ -161,12 +177,12 @@ def test_more_pods_than_asked_for_free_no_room():
     ],
 )
 def test_only_what_a_goal_has_beyond_the_start_must_fit_beside_it(start, goal, fits):
-    room = room_of(fleet(1)).beside(configuration(start), configuration(goal))
+    room = room_of(fleet(1)).beside(standing("chat", start), configuration(goal))
     assert fits == (room is not None)
 
 
 def test_what_stands_beside_is_taken_from_the_room():
-    room = room_of(fleet(1)).beside(configuration("1 x 3g.40gb"), configuration("2 x 3g.40gb"))
+    room = room_of(fleet(1)).beside(standing("chat", "1 x 3g.40gb"), configuration("2 x 3g.40gb"))
     assert 1 == room.fill(shape("3g.40gb"), 9)[0]
 
 

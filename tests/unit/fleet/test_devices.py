@@ -1,6 +1,6 @@
 """Counters, what draws on them, and the order in which the scheduler looks."""
 
-from fleet.devices import Device, DeviceRequest, Ledger, Pool, first_fit, ledger_of, spread
+from fleet.devices import Device, DeviceRequest, Ledger, Pool, first_fit, in_order_of_trial, ledger_of
 
 MEMORY, SLICE = ("set", "memory"), ("set", "memory-slice-0")
 
@@ -70,11 +70,16 @@ class TestTake:
         assert Ledger({}).take(device()).left == {"node-1": {MEMORY: -10}}
 
 
-class TestSpread:
+class TestOrderOfTrial:
+    def test_company_outdoes_room(self):
+        pools = [pool(name=name) for name in ("a", "b", "c")]
+        ledger = ledger_of(pools, [device(pool="b")])
+        assert ["b", "a", "c"] == [one.name for one in in_order_of_trial(pools, ledger, {"b": 1})]
+
     def test_the_pool_with_fewest_devices_in_use_comes_first_then_by_name(self):
         pools = [pool(name=name) for name in ("c", "a", "b")]
         ledger = ledger_of(pools, [device(pool="a")])
-        assert ["b", "c", "a"] == [one.name for one in spread(pools, ledger)]
+        assert ["b", "c", "a"] == [one.name for one in in_order_of_trial(pools, ledger)]
 
 
 class TestFirstFit:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from actuator.objects.variants import PREFERRED, TOGETHER
 from fleet.boards import A30_24GB, A100_80GB, BOARDS, H100_80GB
 from fleet.shape import Shape
 from simulator.api import CLAIM, DEPLOYMENT, NODE, POD, SLICE
@@ -14,6 +15,7 @@ from simulator.errors import NotModelledError
 from simulator.pods import condition
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "data" / "nvidia-dra" / "allocations.yaml").read_text())
+BESIDE_COPIES = {"podAffinity": {PREFERRED: [TOGETHER]}}
 MINUTE_S = 60
 TEN_MINUTES_S = 600
 NUMBERS = count()
@@ -93,6 +95,19 @@ class TestAllocation:
         town.serve("web", 1)
         town.wait(MINUTE_S)
         assert ["n1"] == [pod["spec"]["nodeName"] for pod in town.pods()]
+
+    def test_pods_are_spread_over_nodes_but_those_that_prefer_company_gather(self, town):
+        town = town({"n0": [H100_80GB], "n1": [H100_80GB]})
+        for name, wish in (("a", {}), ("b", {}), ("c", {"affinity": BESIDE_COPIES})):
+            claim_and_run(town, name, {"deviceClassName": "mig.nvidia.com"}, **wish)
+        assert ["n0", "n1", "n0"] == [pod["spec"]["nodeName"] for pod in town.pods()]
+
+        copy = town.pods()[1]
+        labels = {"foreslice.dev/variant": "b"}
+        town.store.replace({**copy, "metadata": {**copy["metadata"], "labels": labels}})
+        claim_and_run(town, "d", {"deviceClassName": "mig.nvidia.com"}, affinity=BESIDE_COPIES)
+        claim_and_run(town, "e", {"deviceClassName": "mig.nvidia.com"}, affinity=BESIDE_COPIES)
+        assert ["n1", "n1"] == [pod["spec"]["nodeName"] for pod in town.pods()[3:]]
 
     def test_products_keep_boards_apart_that_share_a_profile_name(self, town):
         town = town({"n0": [A100_80GB], "n1": [H100_80GB]})
@@ -260,9 +275,14 @@ class TestNotModelled:
 
     @pytest.mark.parametrize(
         "wish",
-        [{"nodeSelector": {"zone": "a"}}, {"affinity": {"podAntiAffinity": {}}}, {"resourceClaims": []}],
-        ids=["selector", "affinity", "no-claim"],
+        [
+            {"nodeSelector": {"zone": "a"}},
+            {"affinity": {"podAntiAffinity": {}}},
+            {"affinity": {"podAntiAffinity": {}, **BESIDE_COPIES}},
+            {"resourceClaims": []},
+        ],
+        ids=["selector", "affinity", "two-affinities", "no-claim"],
     )
     def test_wishes_of_pods(self, town, wish):
-        with pytest.raises(NotModelledError, match="scheduling a pod"):
+        with pytest.raises(NotModelledError, match=r"scheduling (a )?pod"):
             claim_and_run(town(), "p", {"deviceClassName": "gpu.nvidia.com"}, **wish)
