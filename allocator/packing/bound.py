@@ -62,7 +62,7 @@ def bound_at(tableau: Tableau, cuts: Cuts, solved: Relaxed, effort: Effort) -> t
     floor = np.minimum(floor, tableau.work * tableau.penalty)
     total = float(floor.sum())
     total -= sum(one.cards * float(stock[i]) for i, one in enumerate(problem.stocks) if one.cards is not None)
-    total -= float(prices.queue @ np.array([problem.queues[name] for name in tableau.queue_names]))
+    total -= float(prices.queue @ tableau.limits)
     reduced = cuts.cost + stock[cuts.stock] * cuts.width - cuts.counts @ piece
     limited = np.isfinite(cuts.most)
     total += float((np.minimum(reduced[limited], 0.0) * cuts.most[limited]).sum())

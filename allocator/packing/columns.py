@@ -16,7 +16,7 @@ class Prices:
 
     Attributes:
         piece: Price of each piece, shape (P,), none below 0.
-        queue: Price of one card in each queue, shape (Q,), none below 0.
+        queue: Price of one GPU in each queue, shape (Q,), none below 0.
     """
 
     piece: Floats
@@ -30,7 +30,7 @@ class Columns(Rows):
     Attributes:
         ask: Workload that each is for, shape (m,).
         counts: Replicas by piece, shape (m, P).
-        charge: Cards that count against its queue, shape (m,).
+        charge: GPUs that count against its queues, shape (m,).
         cost: What it costs beside the cards: new starts, and work left uncarried, shape (m,).
         short: Work left uncarried, shape (m,).
     """
@@ -54,9 +54,8 @@ def no_columns(tableau: Tableau) -> Columns:
 
 def value(tableau: Tableau, columns: Columns, prices: Prices) -> Floats:
     """Return the price of each column, with what it costs beside the cards, shape (m,)."""
-    queue = tableau.queue[columns.ask]
-    of_queue = np.append(prices.queue, 0.0)[queue] * columns.charge
-    return columns.counts @ prices.piece + of_queue + columns.cost
+    of_queues = (tableau.queued @ prices.queue)[columns.ask] * columns.charge
+    return columns.counts @ prices.piece + of_queues + columns.cost
 
 
 def distinct(columns: Columns) -> Columns:

@@ -123,9 +123,8 @@ def _solve(tableau: Tableau, cuts: Cuts, columns: Columns, target: float, effort
     matrix = hstack([cut_matrix(tableau, cuts), column_matrix(tableau, free)]).tocsr()
     matrix = csc_array(matrix[np.concatenate([np.arange(rows), rows + open_asks])])
     cards = [np.inf if stock.cards is None else float(stock.cards) for stock in problem.stocks]
-    queues = [problem.queues[name] for name in tableau.queue_names]
-    limit = np.concatenate([np.full(tableau.pieces, np.inf), cards, queues])
-    lower = np.concatenate([np.zeros(tableau.pieces), np.full(len(cards) + len(queues), -np.inf)]) - used
+    limit = np.concatenate([np.full(tableau.pieces, np.inf), cards, tableau.limits])
+    lower = np.concatenate([np.zeros(tableau.pieces), np.full(rows - tableau.pieces, -np.inf)]) - used
     ones = np.ones(open_asks.size)
     cost = np.concatenate([cuts.cost, free.cost])
     most = np.concatenate([cuts.most, np.ones(len(free))])

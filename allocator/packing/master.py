@@ -65,12 +65,11 @@ class Master:
         self._highs = solver()
         problem = tableau.problem
         cards = [np.inf if stock.cards is None else float(stock.cards) for stock in problem.stocks]
-        queues = [problem.queues[name] for name in tableau.queue_names]
         asks = len(problem.asks)
         lower = np.concatenate(
-            [np.zeros(tableau.pieces), np.full(len(cards) + len(queues), -np.inf), np.ones(asks)]
+            [np.zeros(tableau.pieces), np.full(len(cards) + tableau.limits.size, -np.inf), np.ones(asks)]
         )
-        upper = np.concatenate([np.full(tableau.pieces, np.inf), cards, queues, np.ones(asks)])
+        upper = np.concatenate([np.full(tableau.pieces, np.inf), cards, tableau.limits, np.ones(asks)])
         empty = np.zeros(0, dtype=np.int32)
         self._highs.addRows(
             lower.size, lower, upper, 0, np.zeros(lower.size, dtype=np.int32), empty, np.zeros(0)
@@ -131,14 +130,13 @@ def cut_matrix(tableau: Tableau, cuts: Cuts) -> csc_array:
 
 
 def column_matrix(tableau: Tableau, columns: Columns) -> csc_array:
-    """Return what configurations add to each row: pieces taken, cards of a queue, one choice made."""
+    """Return what configurations add to each row: pieces taken, GPUs of queues, one choice made."""
     problem, m = tableau.problem, len(columns)
     at_queue = tableau.pieces + len(problem.stocks)
     at_ask = at_queue + len(tableau.queue_names)
     nth, piece = np.nonzero(columns.counts)
-    queue = tableau.queue[columns.ask]
-    queued = np.flatnonzero((queue >= 0) & (columns.charge > 0))
-    row = np.concatenate([piece, at_queue + queue[queued], at_ask + columns.ask])
-    column = np.concatenate([nth, queued, np.arange(m)])
-    data = np.concatenate([-columns.counts[nth, piece].astype(float), columns.charge[queued], np.ones(m)])
+    charged, queue = np.nonzero(tableau.queued[columns.ask] * columns.charge[:, None])
+    row = np.concatenate([piece, at_queue + queue, at_ask + columns.ask])
+    column = np.concatenate([nth, charged, np.arange(m)])
+    data = np.concatenate([-columns.counts[nth, piece].astype(float), columns.charge[charged], np.ones(m)])
     return csc_array((data, (row, column)), shape=(at_ask + len(problem.asks), m))

@@ -54,7 +54,7 @@ class Packing:
             for stock, saved in zip(problem.stocks, bound.stock.tolist(), strict=True)
         ]
         scarce += [
-            (saved, f"queue {name}: {problem.queues[name]:g} cards")
+            (saved, f"queue {name}: {problem.queues[name]:g} GPUs")
             for name, saved in zip(self.tableau.queue_names, bound.prices.queue.tolist(), strict=True)
         ]
         dearest = sorted(scarce, key=lambda one: (-one[0], one[1]))

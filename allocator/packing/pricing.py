@@ -109,7 +109,7 @@ def unit_prices(tableau: Tableau, kind: Kind, prices: Prices) -> tuple[Floats, I
     width = kind.width
     by_domain = np.stack([prices.piece[first : first + width] for first in kind.domains])
     spread = tableau.is_spread[kind.asks]
-    queue = np.append(prices.queue, 0.0)[tableau.queue[kind.asks]]
+    queue = (tableau.queued @ prices.queue)[kind.asks]
     lowest = by_domain.min(axis=0)[None, :] + queue[:, None] * kind.charge[None, :]
     mean = by_domain.mean(axis=0)[None, :] + queue[:, None] * kind.charge[None, :]
     usable = kind.capacity > 0

@@ -94,7 +94,7 @@ class Ask:
         router: Rule by which replicas add up.
         limits: Bounds on replicas.
         is_spread: Replicas are dealt out evenly over the fault domains, at least one to each of two.
-        queue: Queue whose limit its cards count against, empty = none.
+        queues: Queues whose limits it counts against.
         penalty: Cost of one unit of work that stays uncarried; what the tiers differ in.
         now: What it runs on, by fault domain.
     """
@@ -105,7 +105,7 @@ class Ask:
     router: Router = Router.LEAST_LOADED
     limits: Limits = field(default_factory=Limits)
     is_spread: bool = False
-    queue: str = ""
+    queues: tuple[str, ...] = ()
     penalty: float = 100.0
     now: Mapping[str, Configuration] = field(default_factory=dict, hash=False)
 
@@ -117,7 +117,7 @@ class Problem:
     Attributes:
         stocks: Cards, each kind and fault domain once.
         asks: Workloads, each once.
-        queues: Cards that each queue may use.
+        queues: GPUs that each queue may be charged, as KAI counts them.
         recut: Cost of cutting one more card otherwise than it is now.
         restart: Cost of one replica that is not running yet.
     """

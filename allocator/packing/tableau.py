@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allocator.packing.problem import Problem, Stock
-from fleet.shape import slice_of
+from fleet.ledgers.kai import charge_of
+from fleet.ledgers.queues import SLACK_GPUS
 from fleet.workload import Router
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,7 @@ class Kind:
         domains: First of its pieces in the price vector, for each of its stocks.
         asks: Rows of the problem, shape (n,).
         capacity: Work of one replica by workload and piece, 0 = not on offer, shape (n, K).
-        charge: Cards that a replica counts in a queue, what it takes of one, shape (K,).
+        charge: GPUs that a replica counts with in a queue, as KAI counts them, shape (K,).
     """
 
     domains: tuple[int, ...]
@@ -57,7 +58,8 @@ class Tableau:
         fewest: Lower bound on replicas, shape (n,).
         most: Upper bound on replicas, shape (n,).
         penalty: Cost of one unit of work that stays uncarried, shape (n,).
-        queue: Index of its queue, -1 = none, shape (n,).
+        queued: 1 where it counts against a queue, else 0, shape (n, Q).
+        limits: GPUs that each queue may be charged, shape (Q,).
         now: Replicas that run now by piece, shape (n, P).
         queue_names: Queues in order of their index.
     """
@@ -71,7 +73,8 @@ class Tableau:
     fewest: Ints
     most: Ints
     penalty: Floats
-    queue: Ints
+    queued: Floats
+    limits: Floats
     now: Ints
     queue_names: tuple[str, ...]
 
@@ -86,7 +89,6 @@ def tableau_of(problem: Problem) -> Tableau:
     asks = problem.asks
     offsets = tuple(np.cumsum([0, *(len(stock.pieces) for stock in problem.stocks)]).tolist())
     queue_names = tuple(problem.queues)
-    index_of = {name: index for index, name in enumerate(queue_names)}
     boards = sorted({stock.board.id for stock in problem.stocks})
     kinds = (_kind(problem, offsets, board, shared=shared) for board in boards for shared in (False, True))
     return Tableau(
@@ -99,10 +101,21 @@ def tableau_of(problem: Problem) -> Tableau:
         fewest=np.array([ask.limits.min_replicas for ask in asks], dtype=np.int64),
         most=np.array([ask.limits.max_replicas for ask in asks], dtype=np.int64),
         penalty=np.array([ask.penalty for ask in asks], dtype=float),
-        queue=np.array([index_of.get(ask.queue, -1) for ask in asks], dtype=np.int64),
+        queued=np.array([[name in ask.queues for name in queue_names] for ask in asks], dtype=float).reshape(
+            len(asks), len(queue_names)
+        ),
+        limits=np.array(
+            [max(0.0, problem.queues[name] - _slack(problem, name)) for name in queue_names], dtype=float
+        ),
         now=_now(problem, offsets),
         queue_names=queue_names,
     )
+
+
+def _slack(problem: Problem, queue: str) -> float:
+    """Return what is left free: KAI asks a queue for up to a hundredth more than a share counts then."""
+    mine = (ask for ask in problem.asks if queue in ask.queues)
+    return SLACK_GPUS if any(shape.hundredths for ask in mine for shape in ask.works) else 0.0
 
 
 def _now(problem: Problem, offsets: Sequence[int]) -> Ints:
@@ -133,5 +146,5 @@ def _kind(problem: Problem, offsets: Sequence[int], board: str, *, shared: bool)
         domains=tuple(offsets[index] + nths[0] for index in at) if nths else (),
         asks=rows,
         capacity=capacity[rows],
-        charge=np.array([slice_of(stock.board, piece).gpu_share for piece in pieces], dtype=float),
+        charge=np.array([charge_of(piece) for piece in pieces], dtype=float),
     )

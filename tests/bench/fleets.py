@@ -79,9 +79,9 @@ def full(seed, workloads=1000):
                 else _slices(board, least, mixture, power, speed)
             )
         router = Router.EQUAL if rng.random() < 0.5 else Router.LEAST_LOADED
-        spread, queue = bool(rng.random() < 0.3), f"team-{rng.integers(3)}" if is_shared else ""
+        spread, queues = bool(rng.random() < 0.3), (f"team-{rng.integers(3)}",) if is_shared else ()
         key = WorkloadKey("bench", f"w{n:05d}")
-        asks.append(Ask(key, float(work[n]), works, router, ANY_REPLICAS, spread, queue))
+        asks.append(Ask(key, float(work[n]), works, router, ANY_REPLICAS, spread, queues))
     stocks = tuple(
         Stock(board, domain, price, int(workloads * part), shares=SHARES)
         for board, price, _, part in KINDS
@@ -110,9 +110,9 @@ def _shared(board, least_gib, power, speed):
 
 def tightened(problem, packing, part=0.97):
     """The same with queues that may use a little less than they would take."""
-    columns, queue = packing.packed.columns, packing.tableau.queue
+    columns, queued = packing.packed.columns, packing.tableau.queued
     taken = {
-        name: float(columns.charge[queue[columns.ask] == index].sum())
+        name: float(columns.charge @ queued[columns.ask, index])
         for index, name in enumerate(packing.tableau.queue_names)
     }
     return replace(problem, queues={name: part * cards for name, cards in taken.items()})

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from allocator.packing.pack import pack
 from capacity.routing import carried
 from fleet.boards import A30_24GB
+from fleet.ledgers.kai import Cards, Instances, Share, asked_gpus, bound_gpus, card_mib
+from fleet.ledgers.queues import UNLIMITED, Queue, queues_of
 from fleet.mig import realise
 from fleet.shape import Configuration, Shape
 from fleet.workload import Router
@@ -19,7 +21,7 @@ capacities = st.dictionaries(st.sampled_from(PROFILES), st.sampled_from([0.1, 0.
 
 
 @st.composite
-def asks(draw, name, shares=(), queues=("",)):
+def asks(draw, name, shares=(), queues=((),)):
     """One workload: on slices, or on shares where there are some."""
     table = draw(capacities)
     if shares and draw(st.booleans()):
@@ -32,7 +34,7 @@ def asks(draw, name, shares=(), queues=("",)):
         draw(st.sampled_from([Router.EQUAL, Router.LEAST_LOADED])),
         floor,
         is_spread=draw(st.booleans()),
-        queue=draw(st.sampled_from(queues)),
+        queues=draw(st.sampled_from(queues)),
     )
 
 
@@ -43,9 +45,11 @@ def problems(draw):
     cards = draw(st.none() | st.integers(0, 6))
     domains = draw(st.sampled_from([("a",), ("a", "b")]))
     limit = draw(st.none() | st.integers(0, 4))
-    named = [draw(asks(f"w{n}", shares, ("", "team"))) for n in range(draw(st.integers(1, 6)))]
+    queues = ((), ("team",), ("team", "guaranteed"))
+    named = [draw(asks(f"w{n}", shares, queues)) for n in range(draw(st.integers(1, 6)))]
     stocks = tuple(stock(domain, cards=cards, shares=shares) for domain in domains)
-    return problem(*named, stocks=stocks, queues={} if limit is None else {"team": float(limit)})
+    limits = {} if limit is None else {"team": float(limit), "guaranteed": limit / 2}
+    return problem(*named, stocks=stocks, queues=limits)
 
 
 def configuration(packing, row):
@@ -95,8 +99,35 @@ def test_cut_cards_hold_what_is_taken_of_them_and_every_cut_is_legal(asked):
 def test_queues_keep_their_limits(asked):
     packing = pack(asked)
     for index, name in enumerate(packing.tableau.queue_names):
-        mine = packing.tableau.queue[packing.packed.columns.ask] == index
-        assert packing.packed.columns.charge[mine].sum() <= asked.queues[name] + 1e-6
+        mine = packing.tableau.queued[packing.packed.columns.ask, index]
+        assert packing.packed.columns.charge @ mine <= asked.queues[name] + 1e-6
+
+
+def kai_ask(piece):
+    """What a pod asks of KAI."""
+    if piece.hundredths:
+        return Share(piece.hundredths / 100)
+    return Cards(piece.cards) if piece.is_whole else Instances({f"nvidia.com/mig-{piece.profile}": 1})
+
+
+@settings(deadline=None, max_examples=25)
+@given(problems(), st.randoms(use_true_random=False))
+def test_kai_binds_all_of_a_packing_in_whatever_order_it_comes(asked, random):
+    packing = pack(asked)
+    ledger = queues_of(Queue(name, quota=UNLIMITED, limit=limit) for name, limit in asked.queues.items())
+    card = card_mib(81559)
+    replicas = [
+        (name, piece)
+        for row, one in enumerate(asked.asks)
+        for piece, n in configuration(packing, row).counts.items()
+        for name in one.queues
+        for _ in range(n * (name in asked.queues))
+    ]
+    random.shuffle(replicas)
+    for name, piece in replicas:
+        one = kai_ask(piece)
+        assert ledger.refusal(name, asked_gpus(one, card), fixed=False) is None
+        ledger = ledger.bind(name, bound_gpus(one, card), fixed=False)
 
 
 @settings(deadline=None, max_examples=25)

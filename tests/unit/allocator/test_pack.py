@@ -77,11 +77,11 @@ def test_the_cheaper_kind_of_card_is_taken_until_it_is_used_up():
 
 
 def test_a_queue_keeps_its_limit_and_says_so():
-    asks = [ask(name, 1.0, {"whole": 1.0}, queue="team", penalty=10.0) for name in ("a", "b")]
+    asks = [ask(name, 1.0, {"whole": 1.0}, queues=("team",), penalty=10.0) for name in ("a", "b")]
     packing = pack(problem(*asks, queues={"team": 1.0}))
     assert 1 == packing.cards
     assert 1.0 == pytest.approx(packing.packed.columns.short.sum())
-    assert "queue team: 1 cards" in packing.binding[0]
+    assert "queue team: 1 GPUs" in packing.binding[0]
 
 
 def test_where_cards_are_too_few_the_cheaper_to_leave_is_left():
@@ -143,12 +143,12 @@ def test_shares_fill_a_card_and_never_share_it_with_slices():
     assert (2, 2.0) == (packing.cards, packing.least)
 
 
-def test_a_queue_counts_shares_slices_and_cards_by_what_they_take():
+def test_a_queue_counts_shares_slices_and_cards_as_kai_does():
     shared = stock(shares=(25,), spans=(2,))
     kinds = tableau_of(problem(ask("a", 0.5, {25: 0.25}), ask("b", 0.5, HALVES), stocks=(shared,))).kinds
     charges = [charge for kind in kinds for charge in kind.charge.tolist()]
     found = dict(zip((p.name for p in shared.pieces), charges, strict=True))
-    assert (0.25, 1.0, 2.0, 0.5) == (found["25/100"], found["whole"], found["2x"], found["3g.40gb"])
+    assert (0.25, 1.0, 2.0, 3.0) == (found["25/100"], found["whole"], found["2x"], found["3g.40gb"])
     assert "25/100" == share_of(H100_80GB, 25).profile
 
 
