@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allocator.packing.problem import Problem, Stock
-from fleet.ledgers.kai import charge_of
+from fleet.ledgers.kai import Cards, Instances, bound_gpus
 from fleet.ledgers.queues import SLACK_GPUS
+from fleet.shape import SHARE_UNITS, Shape
 from fleet.workload import Router
 
 Floats = NDArray[np.float64]
@@ -146,5 +147,13 @@ def _kind(problem: Problem, offsets: Sequence[int], board: str, *, shared: bool)
         domains=tuple(offsets[index] + nths[0] for index in at) if nths else (),
         asks=rows,
         capacity=capacity[rows],
-        charge=np.array([charge_of(piece) for piece in pieces], dtype=float),
+        charge=np.array([_charge(piece) for piece in pieces], dtype=float),
     )
+
+
+def _charge(piece: Shape) -> float:
+    """Return the GPUs that a bound replica counts with in its queue; shares are on the hundredth."""
+    if piece.hundredths:
+        return piece.hundredths / SHARE_UNITS
+    asked = Cards(piece.cards) if piece.is_whole else Instances({f"nvidia.com/mig-{piece.profile}": 1})
+    return bound_gpus(asked, 0)

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 
 from fleet.errors import InputError
 from fleet.ledgers.footprint import usable_mib
-from fleet.shape import Shape
 
 _MIB = 1 << 20
 _STEP_MIB = 100
@@ -110,15 +109,6 @@ def bound_gpus(ask: Ask, card: int) -> float:
         return float(sum(int(match[1]) * count for match, count in found if match))
     # Go's math.Round takes halves away from zero, Python's round to even.
     return math.floor(ask.portion_of(card) * _GRID + 0.5) * ask.devices / _GRID
-
-
-def charge_of(shape: Shape) -> float:
-    """Return the GPUs that a bound replica of a shape counts with in its queue, shares on the hundredth."""
-    if shape.hundredths:
-        return shape.hundredths / _GRID
-    if shape.is_whole:
-        return bound_gpus(Cards(shape.cards), 0)
-    return bound_gpus(Instances({f"nvidia.com/mig-{shape.profile}": 1}), 0)
 
 
 def _up(mib: int, card: int) -> float:

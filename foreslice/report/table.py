@@ -92,7 +92,7 @@ def readings(days: Sequence[Replayed]) -> list[str]:
     )
     placement = (
         f"Of {ours.gpu_hours:.0f} GPU-hours, {ours.slice_hours:.0f} were slices in use; the rest was room "
-        "left free on cards by first-fit placement over spread nodes."
+        "left free on cards by first-fit placement."
     )
     key, least = min(ours.attainment_by_workload.items(), key=lambda entry: entry[1])
     worst = (
