@@ -100,8 +100,24 @@ lock: .venv/.dev ## resolve the locks anew from pyproject.toml (UPGRADE=1 takes 
 	$(COMPILE) $(if $(UPGRADE),--upgrade) --constraint requirements.lock --group build -o requirements-build.lock
 	$(COMPILE) $(if $(UPGRADE),--upgrade) --constraint requirements.lock --constraint requirements-build.lock --group dev -o requirements-dev.lock
 	$(COMPILE) $(if $(UPGRADE),--upgrade) --constraint requirements-dev.lock --extra notebooks pyproject.toml -o requirements-notebooks.lock
+	$(COMPILE) $(if $(UPGRADE),--upgrade) --constraint requirements-dev.lock --group audit -o requirements-audit.lock
+
+# In an environment of its own: what looks at the locks is not part of them.
+.venv-audit/.made: requirements-audit.lock
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-audit.lock
+	@touch $@
+
+.PHONY: audit
+audit: .venv-audit/.made ## known vulnerabilities of what the service is installed with; asks a public database, so it needs a network
+	.venv-audit/bin/pip-audit --require-hashes --disable-pip -r requirements.lock
+
+.PHONY: sbom
+sbom: .venv-audit/.made ## dist/foreslice.cdx.json: what the service is made of, as CycloneDX; needs no network
+	@mkdir -p dist
+	.venv-audit/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file dist/foreslice.cdx.json requirements.lock
 
 .PHONY: clean
 clean: ## remove everything that the targets above made
-	rm -rf .venv dist mutants out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
+	rm -rf .venv .venv-audit dist mutants out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
 	find $(PACKAGES) tests -name __pycache__ -prune -exec rm -rf {} +

@@ -126,6 +126,17 @@ def test_nothing_runs_as_root_or_writes_to_its_root(settings, home):
         assert {"requests", "limits"} == container["resources"].keys()
 
 
+def test_image_and_chart_agree_on_who_runs_and_what_is_written_to(settings, home):
+    image = (CHART.parents[1] / "Dockerfile").read_text()
+    for pod in containers(rendered(settings(ACT), home=home)):
+        [container] = pod["containers"]
+        assert f"USER {pod['securityContext']['runAsUser']}:" in image
+        written = {mount["mountPath"] for mount in container["volumeMounts"] if not mount.get("readOnly")}
+        assert {"/tmp", "/var/lib/foreslice"} == written  # noqa: S108  a folder in the image
+        assert 'VOLUME ["/var/lib/foreslice"]' in image
+        assert "HOME=/tmp" in image
+
+
 def test_what_runs_are_commands(settings, home):
     for pod in containers(rendered(settings(ACT), home=home)):
         [container] = pod["containers"]

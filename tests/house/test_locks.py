@@ -9,6 +9,7 @@ LOCKS = (
     "requirements-build.lock",
     "requirements-dev.lock",
     "requirements-notebooks.lock",
+    "requirements-audit.lock",
 )
 
 
@@ -36,8 +37,9 @@ def locked(root):
             "requirements-notebooks.lock",
             lambda project: project["project"]["optional-dependencies"]["notebooks"],
         ),
+        ("requirements-audit.lock", lambda project: project["dependency-groups"]["audit"]),
     ],
-    ids=["runtime", "build backend", "build", "dev", "notebooks"],
+    ids=["runtime", "build backend", "build", "dev", "notebooks", "audit"],
 )
 def test_what_pyproject_asks_for_is_locked_at_a_version_that_it_allows(project, locked, lock, wanted):
     requirements = [Requirement(text) for text in wanted(project)]

@@ -1,5 +1,6 @@
 """The real Prometheus for tests of what reads from it; without it they fail, they are not skipped."""
 
+import subprocess
 from contextlib import ExitStack
 from itertools import chain, count
 
@@ -19,6 +20,18 @@ MATCHES = {
 def _installed():
     if programs := absent():
         pytest.exit(f"{', '.join(programs)} not found: apt-get install prometheus", returncode=1)
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    """A folder with the key and certificate of loopback, signed by nobody else."""
+    directory = tmp_path_factory.mktemp("certificates")
+    request = (
+        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=prometheus -addext subjectAltName=IP:127.0.0.1"
+    )
+    paths = ["-keyout", directory / "key.pem", "-out", directory / "cert.pem"]
+    subprocess.run(["openssl", *request.split(), *paths], check=True, capture_output=True)  # noqa: S607
+    return directory
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Certificates, passwords and tokens as Prometheus and its proxies want them; one line when refused."""
 
-import subprocess
 from urllib.request import Request, urlopen
 
 import pytest
@@ -16,18 +15,6 @@ from tests.prometheus.server import serving
 DONE = "vllm:request_success_total"
 PASSWORD = "open sesame"  # noqa: S105
 HASH = "$2b$04$RaQs39aZ6Xf8mZlpn4FJwOn4tuA0IY.pjBP7tCPz0gy05LYGDZfSS"  # bcrypt of it
-
-
-@pytest.fixture(scope="session")
-def certificates(tmp_path_factory):
-    """A folder with the key and certificate of loopback, signed by nobody else."""
-    directory = tmp_path_factory.mktemp("certificates")
-    request = (
-        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=prometheus -addext subjectAltName=IP:127.0.0.1"
-    )
-    paths = ["-keyout", directory / "key.pem", "-out", directory / "cert.pem"]
-    subprocess.run(["openssl", *request.split(), *paths], check=True, capture_output=True)  # noqa: S607
-    return directory
 
 
 @pytest.fixture
