@@ -81,6 +81,10 @@ mutants: .venv/.dev ## change legality, ledgers, guards and execution line by li
 bench: .venv/.dev ## timings of the hot paths
 	$(BIN)/python -m pytest tests/bench --benchmark-only -p no:xdist -p no:randomly
 
+.PHONY: bench-replay
+bench-replay: .venv/.dev ## the table of docs/replay.md: what a forecast is worth on recorded traces (ONLY="jobs taxi"), for minutes
+	@$(BIN)/python -m tests.bench.replay_table $(ONLY)
+
 .PHONY: bench-cluster
 bench-cluster: .venv/.dev controlplane ## timings on a real control plane: a view of 41,600 devices, a hand-over
 	$(BIN)/python -m pytest tests/cluster/bench --benchmark-only -p no:xdist -p no:randomly

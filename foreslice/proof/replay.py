@@ -31,6 +31,7 @@ from foreslice.proof.sweep import (
 )
 from foreslice.proof.trace import read_trace
 from foreslice.proof.trail import figures_of, trail_of
+from foreslice.report import value
 from foreslice.settings.durations import written
 
 ALWAYS = (
@@ -84,6 +85,10 @@ def run_replay(
             wanted,
             seed,
             lambda what, share: bar.update(task, description=what, completed=share),
+        )
+    if page is not None:
+        page.write_text(
+            value.page(trace.name, seed, done.scene, done.told, done.fleet.unserved), encoding="utf-8"
         )
     figures = {"trace": str(trace), "fleet": str(fleet), "seed": seed} | as_json(
         done.scene, done.told, done.fleet.unserved

@@ -6,10 +6,13 @@ import pytest
 from foreslice.proof import books
 from foreslice.proof.chosen import choose
 from foreslice.proof.course import QUANTILES, Course, Grid
+from foreslice.proof.output import Told, as_json, verdict
 from foreslice.proof.scene import Part, Piece, Scene, glide, jump
 from foreslice.proof.setting import FORECASTS, FORESIGHT, HOLDS, Rule, Setting
+from foreslice.proof.split import reasons, split_of, worst_hours
 from foreslice.proof.sweep import RIVALS, Asked, Looking, play, unserved
 from foreslice.proof.trail import figures_of, trail_of
+from foreslice.report.value import page
 from predictor.value.ledger import Limits, foreknown
 from simulator.rivals.rules import ahead
 
@@ -144,3 +147,56 @@ def test_a_scene_knows_its_longest_step():
     part = grid_and_course(sees=True)[1].part
     longer = Part("b", 600, part.work, part.piece, part.whole)
     assert 600 == Scene((part, longer), 4 * DAY, "jump").step_s
+
+
+def test_what_goes_unserved_is_told_by_burst_season_and_drift():
+    days, day = 2, DAY
+    work = np.ones(days * day)
+    work[50], work[day + 50] = 3.0, 3.0
+    work[day + 100 : day + 120] = np.linspace(1.0, 1.6, 20)
+    work[day + 200] = 9.0
+    _, course = grid_and_course(sees=True, days=days)
+    burst, season, drift = reasons(Course(course.part, work, course.counts, course.ahead), 3, STEP_S)
+    assert season[day + 50]
+    assert drift[day + 115]
+    assert burst[day + 200]
+    assert ((burst.astype(int) + season + drift) == 1).all()
+
+
+def test_the_worst_hours_are_those_in_which_most_went_unserved(clear):
+    hours = worst_hours(clear)
+    assert 1 >= sum(one.share for one in hours) > 0
+    assert sorted((one.lacked for one in hours), reverse=True) == [one.lacked for one in hours]
+
+
+def test_knowing_more_and_waiting_less_saves_more(clear):
+    split = split_of(clear, figures_of(trail_of(clear, "foreslice"), clear))
+    assert 0 <= split.demand <= split.limits
+    assert 0 == split.capacity, "expected is what is sure here"
+    assert 0 <= split.packing
+
+
+def test_the_page_tells_every_policy_and_ends_with_advice(clear):
+    told = Told(clear, {name: figures_of(trail_of(clear, name), clear) for name in clear.books})
+    scene = Scene((clear.courses[0].part,), 0, "measured")
+    text = page("record.csv", 1, scene, [told], 0.01)
+    assert all(f">{name}<" in text for name in clear.books)
+    assert "a forecast pays" in text.split("For this fleet")[1]
+    assert "http://" not in text.split("</script>")[-1]
+
+
+def test_json_has_no_figure_of_a_policy_that_missed(clear):
+    told = Told(clear, {name: figures_of(trail_of(clear, name), clear) for name in ("oracle", "hpa")})
+    figures = as_json(Scene((clear.courses[0].part,), 0, "measured"), [told], 0.01)
+    policies = figures["lags"][0]["policies"]
+    assert pytest.approx(1.0) == policies["oracle"]["over_oracle"]
+    assert policies["hpa"]["miss"]
+    assert policies["hpa"]["gpu_hours"] is None
+    assert "slices" not in policies["hpa"]
+    assert 0 == figures["settings_chosen_after_a_scored_day"]
+
+
+def test_a_lag_under_a_step_of_the_data_decides_nothing(clear):
+    shorter = type(clear)(**{n: getattr(clear, n) for n in clear.__slots__} | {"is_informative": False})
+    assert verdict(clear).startswith("V 0.9")
+    assert verdict(shorter).startswith("not decidable, the lag is under a step")

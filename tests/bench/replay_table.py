@@ -1,0 +1,89 @@
+"""`make bench-replay`: the table of docs/replay.md, measured anew; minutes of CPU for each lag.
+
+Scenarios that are not shipped take part if their trace is where NASA or BURSTGPT say.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import typer
+
+from foreslice.proof.output import chosen_after
+from foreslice.proof.replay import ALWAYS, Replayed, replayed
+from foreslice.proof.sweep import OFF, ORACLE, OURS, STATIC_GPU, STATIC_MIG
+
+ROOT = Path(__file__).parents[2]
+DATA, FLEETS = ROOT / "simulator" / "data", ROOT / "config" / "replay"
+SEED = 1
+
+SCENARIOS = {
+    "tenants": DATA / "servegen_24_tenants.csv.gz",
+    "mixed": DATA / "servegen_24_tenants.csv.gz",
+    "taxi": DATA / "nab_taxi.csv.gz",
+    "jobs": DATA / "nab_jobs.csv.gz",
+    "tweets": DATA / "nab_tweets.csv.gz",
+    "nasa": Path(os.environ.get("NASA", "")),
+    "burstgpt": Path(os.environ.get("BURSTGPT", "")),
+}
+
+HEAD = (
+    "scenario",
+    "lag s",
+    "reading",
+    "V [95 %]",
+    "V, fixed",
+    "off / oracle",
+    "ours / oracle",
+    "static GPU / ours",
+    "static slices / ours",
+    "unserved, set",
+    "days with a forecast",
+    "chosen after",
+)
+
+
+def rows(name: str, done: Replayed) -> list[tuple[str, ...]]:
+    """Return a row for each lag."""
+    found = []
+    for told in done.told:
+        run = told.run
+        hours = {policy: run.hours(policy) for policy in (OURS, OFF, ORACLE, STATIC_GPU, STATIC_MIG)}
+        value, fixed = run.value[OURS], run.value["foreslice-fixed"]
+        found.append(
+            (
+                name,
+                f"{run.grid.lag_s:.0f}",
+                run.reading if run.is_informative else f"{run.reading}, orientation",
+                "-" if value.value is None else f"{value.value:.2f} [{value.low:.2f} {value.high:.2f}]",
+                "-" if fixed.value is None else f"{fixed.value:.2f}",
+                _ratio(hours[OFF], hours[ORACLE]),
+                _ratio(hours[OURS], hours[ORACLE]),
+                _ratio(hours[STATIC_GPU], hours[OURS]),
+                _ratio(hours[STATIC_MIG], hours[OURS]),
+                f"{value.unserved:.2%}, {done.fleet.unserved:.2%}",
+                f"{sum(choice.uses_forecast for choice in run.choices)} of {len(run.choices)}",
+                str(chosen_after(done.told)),
+            )
+        )
+    return found
+
+
+def _ratio(one: float | None, other: float | None) -> str:
+    return f"{one / other:.2f}" if one is not None and other else "-"
+
+
+def main(names: list[str]) -> None:
+    """Print the table of these scenarios, of all without names."""
+    typer.echo(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
+    for name in names or SCENARIOS:
+        if SCENARIOS[name].is_file():
+            done = replayed(SCENARIOS[name], FLEETS / f"{name}.yaml", ALWAYS, SEED)
+            for row in rows(name, done):
+                typer.echo(f"| {' | '.join(row)} |")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
