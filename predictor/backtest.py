@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from predictor import baselines
 from predictor.blend import Line, Origin
@@ -162,16 +161,14 @@ def _tell(
     cost.predict_s += time.process_time() - started_s
     is_test = np.arange(len(series)) >= test_from
     is_said = np.all([np.isfinite(said[name]).all(axis=1) for name in (OURS, LAST, LAST_WEEK)], axis=0)
-    values = pd.Series(series.values)
-    hour = values.rolling(series.steps_in(3600), min_periods=1).max().ffill().to_numpy(np.float64)
     return Told(
         is_scored=is_test & is_said & np.isfinite(table.target),
         newest=centres[LAST],
-        last_hour=hour,
+        last_hour=table.hour,
         came=table.target,
         said=said,
         is_cut=is_cut,
-        usual=float(values[:test_from].mean()),
+        usual=float(np.nanmean(series.values[:test_from])),
     )
 
 
@@ -182,7 +179,7 @@ def _centres(
     refits = list(range(warm, len(series), 7 * DAY_S // series.step_s))
     return {
         LAST: newest(series),
-        LAST_WEEK: table.seasonal,
+        LAST_WEEK: table.newest_or_last_week,
         YESTERDAY: baselines.yesterday(series, table, width),
         SMOOTHED: baselines.holt_winters(series, width, target, refits),
     }

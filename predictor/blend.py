@@ -31,9 +31,12 @@ explode."""
 CUT = 3.0
 """Times the highest demand so far at which a forecast is cut: nothing like it is in the history."""
 
-TRUST = 8.0
-"""Weight, before anything is known, of the two rules to beat (newest or seasonal demand + residual); others
-have one."""
+TRUST = 4.0
+"""Weight, before anything is known, of last + residual; others have one."""
+
+RAISE = 0.5
+"""Share of the models' shift that the mixture is raised by for what it lacked of late: more costs loss at
+every quantile, less covers too little (docs/adr/0016-which-experts-and-how-much-calibration.md)."""
 
 
 class Origin(NamedTuple):
@@ -43,6 +46,7 @@ class Origin(NamedTuple):
         level: Demand that learned forecasts are relative to, plus floor.
         last: The newest demand, plus floor.
         floor: What was added to both.
+        hour: The highest step of the last hour.
         seasonal: Highest of the newest demand and of the same window a week ago; NaN where that is not known.
         highest: Highest demand seen.
         learned: By model and quantile, log of the demand ahead over level; NaN where there is no model.
@@ -52,6 +56,7 @@ class Origin(NamedTuple):
     level: float
     last: float
     floor: float
+    hour: float
     seasonal: float
     highest: float
     learned: Floats
@@ -64,6 +69,7 @@ class Origin(NamedTuple):
             table.level[step],
             table.last[step],
             table.floor[step],
+            table.hour[step],
             table.seasonal[step],
             highest,
             learned,
@@ -92,10 +98,10 @@ class Said(NamedTuple):
 class Blend:
     """The calibrated forecast of one window of one series; `learn` from each outcome once, in order of time.
 
-    Experts are the average of the models with a share of its conformal shift, each model as it is, the
-    models' medians anchored on the newest demand, last + residual with a long and a short memory, and
-    max(last, last week) + residual. They are mixed by how they did; where the mixture covered too little of
-    late it is shifted up.
+    Experts are the average of the models with a share of its conformal shift, its median + residual, each
+    model as it is, the models' medians anchored on the newest demand, last + residual with a long and a short
+    memory, and as much of the last hour's highest step and of max(last, last week). They are mixed by how
+    they did; where the mixture covered too little of late it is shifted up.
 
     Args:
         quantiles: Rising.
@@ -112,7 +118,9 @@ class Blend:
         self._lacked = Errors(memory, quantiles, columns=len(quantiles))
         self._last = Errors(memory, quantiles)
         self._lately = Errors(short, quantiles)
+        self._hour = Errors(memory, quantiles)
         self._seasonal = Errors(memory, quantiles)
+        self._middle = Errors(memory, quantiles)
         self._mixture: Mixture | None = None
 
     def forecast(self, origin: Origin) -> Said | None:
@@ -124,7 +132,7 @@ class Blend:
             return None
         if self._mixture is None:
             prior = np.ones(len(experts))
-            prior[[0, 2]] = TRUST
+            prior[0] = TRUST
             self._mixture = Mixture(prior, self._quantiles)
         mixed = np.maximum.accumulate(self._mixture.combine(experts))
         demand = np.maximum.accumulate(self._raised(mixed, origin.floor))
@@ -141,10 +149,11 @@ class Blend:
             actual: What came.
             is_bound: Whether that is only a lower bound; then it may raise a quantile and never lower one.
         """
-        last, seasonal = _centres(origin)
+        last, hour, seasonal = _centres(origin)
         root = math.sqrt(actual)
         self._last.add(at, (root - last,), is_bound=is_bound)
         self._lately.add(at, (root - last,), is_bound=is_bound)
+        self._hour.add(at, (root - hour,), is_bound=is_bound)
         if math.isfinite(seasonal):
             self._seasonal.add(at, (root - seasonal,), is_bound=is_bound)
         if said is None:
@@ -152,15 +161,17 @@ class Blend:
         ahead = math.log(actual + origin.floor)
         if np.isfinite(said.logs).all():
             self._missed.add(at, (ahead - math.log(origin.level) - said.logs).tolist(), is_bound=is_bound)
+            self._middle.add(at, (root - _middle(said.logs, origin),), is_bound=is_bound)
         self._lacked.add(at, (ahead - np.log(said.mixed + origin.floor)).tolist(), is_bound=is_bound)
         if self._mixture is not None and not is_bound:
             self._mixture.learn(said.experts, said.mixed, actual)
 
     def _simple(self, origin: Origin) -> Floats:
-        last, seasonal = _centres(origin)
+        last, hour, seasonal = _centres(origin)
         said = [
             last + self._last.quantiles(),
             last + self._lately.sure_quantiles(),
+            hour + self._hour.quantiles(),
             seasonal + self._seasonal.quantiles(),
         ]
         demand: Floats = np.maximum(np.vstack(said), 0.0) ** 2
@@ -170,14 +181,16 @@ class Blend:
         cap = self._calibration.cap
         shifts = np.clip(np.nan_to_num(self._missed.diagonal()), -cap, cap)
         yield _demand(logs + self._calibration.share * shifts, origin.level, origin.floor)
+        yield np.maximum(_middle(logs, origin) + self._middle.quantiles(), 0.0) ** 2
         for one in origin.learned:
-            yield np.where(self._is_median, np.nan, _demand(one, origin.level, origin.floor))
+            yield _demand(one, origin.level, origin.floor)
         for median in origin.anchored:
             yield np.where(self._is_median, _demand(median, origin.last, origin.floor), np.nan)
 
     def _raised(self, mixed: Floats, floor: float) -> Floats:
         shifts = np.clip(np.nan_to_num(self._lacked.sure_diagonal()), 0.0, self._calibration.cap)
-        return _demand(np.log(mixed + floor) + self._calibration.share * shifts, 1.0, floor)
+        shifts[self._quantiles <= MEDIAN] = 0.0
+        return _demand(np.log(mixed + floor) + RAISE * self._calibration.share * shifts, 1.0, floor)
 
 
 class Line:
@@ -256,9 +269,15 @@ class Errors:
 _ROUND_OFF = 1e-9
 
 
-def _centres(origin: Origin) -> tuple[float, float]:
-    """Return what simple experts add their errors to, on a square-root scale: newest demand, and seasonal."""
-    return math.sqrt(max(origin.last - origin.floor, 0.0)), math.sqrt(origin.seasonal)
+def _centres(origin: Origin) -> tuple[float, float, float]:
+    """Return what simple experts add their errors to, on a square-root scale: newest, hour's and seasonal."""
+    newest = max(origin.last - origin.floor, 0.0)
+    return math.sqrt(newest), math.sqrt(origin.hour), math.sqrt(origin.seasonal)
+
+
+def _middle(logs: Floats, origin: Origin) -> float:
+    """Return the models' average at the lowest quantile asked for (the median), on a square-root scale."""
+    return math.sqrt(_demand(logs[:1], origin.level, origin.floor)[0])
 
 
 def _average(logs: Floats) -> Floats:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date
+from functools import lru_cache
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import holidays
@@ -50,36 +53,14 @@ class Calendar:
 
         Raises `InputError` if the time zone or the country is not known.
         """
-        local = self._local(ends_s + ahead_s / 2)
-        turn = 2 * np.pi * ((local.hour * 60 + local.minute) / 1440).to_numpy(dtype=np.float64)
-        yield "time of day, sine", np.sin(turn)
-        yield "time of day, cosine", np.cos(turn)
-        yield WEEKDAY, local.day_of_week.to_numpy(dtype=np.float64)
+        clock = _clock(self.zone, (ends_s + ahead_s / 2).tobytes())
+        yield "time of day, sine", clock.sine
+        yield "time of day, cosine", clock.cosine
+        yield WEEKDAY, clock.weekday
         if self.country:
-            yield "holiday", self._is_holiday(local)
+            yield "holiday", _is_holiday(self.country, clock.local)
         for kind in sorted({event.kind for event in self.events}):
             yield f"event: {kind}", self._is_on(kind, ends_s, ahead_s)
-
-    def _local(self, at_s: Floats) -> pd.DatetimeIndex:
-        try:
-            zone = ZoneInfo(self.zone)
-        except (KeyError, ValueError, OSError) as error:
-            raise InputError(
-                f"time zone {self.zone!r} is not known",
-                where="calendar",
-                fix="use an IANA name: Europe/Berlin",
-            ) from error
-        return pd.DatetimeIndex(pd.to_datetime(at_s, unit="s", utc=True)).tz_convert(zone)
-
-    def _is_holiday(self, local: pd.DatetimeIndex) -> Floats:
-        years = range(int(local.year.min()), int(local.year.max()) + 1) if len(local) else range(0)
-        try:
-            days = holidays.country_holidays(self.country, years=years)
-        except NotImplementedError as error:
-            raise InputError(
-                f"holidays of {self.country!r} are not known", where="calendar", fix="use an ISO code: DE"
-            ) from error
-        return np.isin(local.date, np.array(list(days), dtype=object)).astype(np.float64)
 
     def _is_on(self, kind: str, ends_s: Floats, ahead_s: float) -> Floats:
         is_on = np.zeros(len(ends_s))
@@ -87,6 +68,43 @@ class Calendar:
             if event.kind == kind:
                 is_on[(ends_s < event.until_s) & (ends_s + ahead_s > event.from_s)] = 1.0
         return is_on
+
+
+class _Clock(NamedTuple):
+    """What a clock on the wall says: arrays by moment."""
+
+    local: pd.DatetimeIndex
+    sine: Floats
+    cosine: Floats
+    weekday: Floats
+
+
+@lru_cache(maxsize=64)  # the workloads of a fleet ask one after the other about the same moments
+def _clock(zone: str, at_s: bytes) -> _Clock:
+    moments = pd.to_datetime(np.frombuffer(at_s), unit="s", utc=True)
+    try:
+        local = pd.DatetimeIndex(moments).tz_convert(ZoneInfo(zone))
+    except (KeyError, ValueError, OSError) as error:
+        raise InputError(
+            f"time zone {zone!r} is not known", where="calendar", fix="use an IANA name: Europe/Berlin"
+        ) from error
+    turn = 2 * np.pi * ((local.hour * 60 + local.minute) / 1440).to_numpy(dtype=np.float64)
+    return _Clock(local, np.sin(turn), np.cos(turn), local.day_of_week.to_numpy(dtype=np.float64))
+
+
+def _is_holiday(country: str, local: pd.DatetimeIndex) -> Floats:
+    years = range(int(local.year.min()), int(local.year.max()) + 1) if len(local) else range(0)
+    return np.isin(local.date, np.array(_holidays(country, years), dtype=object)).astype(np.float64)
+
+
+@lru_cache(maxsize=64)
+def _holidays(country: str, years: range) -> tuple[date, ...]:
+    try:
+        return tuple(holidays.country_holidays(country, years=years))
+    except NotImplementedError as error:
+        raise InputError(
+            f"holidays of {country!r} are not known", where="calendar", fix="use an ISO code: DE"
+        ) from error
 
 
 WEEKDAY = "day of week"

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from predictor.calendar import Calendar
 from predictor.ports import Bools, Floats
 from predictor.steps import DAY_S, StepSeries
+from predictor.trailing import shifted, trailing
 
 LEVEL_HALF_LIFE_S = 1800.0
 """Half-life of the level that features and targets are relative to."""
@@ -64,7 +65,8 @@ class Features:
         level: Demand that the row is relative to, plus floor; NaN before any is known.
         last: The newest demand, plus floor.
         floor: What was added.
-        seasonal: The higher of the newest demand and the same window a week ago, as far as that is known.
+        hour: The highest step of the last hour, the newest demand if none is known.
+        seasonal: The higher of the newest demand and the same window a week ago, NaN where that is not known.
         target: Highest demand of the window ahead (or of the step that ends it); NaN where not known whole.
         is_bound: Where that is a lower bound.
     """
@@ -74,9 +76,15 @@ class Features:
     level: Floats
     last: Floats
     floor: Floats
+    hour: Floats
     seasonal: Floats
     target: Floats
     is_bound: Bools
+
+    @property
+    def newest_or_last_week(self) -> Floats:
+        """The rule max(last, last week): `seasonal`, the newest demand where that is not known."""
+        return np.where(np.isnan(self.seasonal), self.last - self.floor, self.seasonal)
 
 
 def features(
@@ -91,27 +99,29 @@ def features(
     The row of a step holds nothing later than that step; its target is what came after it. Rows before the
     step `since` are left out; to leave them out costs less than to make them.
     """
-    past = _Past(series)
-    recent = _recent(past, since)
+    past = _Past(series, since)
+    recent = _recent(past)
+    newest_demand = past.newest[since:]
+    hour = np.fmax(trailing(series.values, series.steps_in(_HOUR_S), 1, since).highest, newest_demand)
     tables = {}
     for window_s in windows_s:
         width = series.steps_in(window_s)
         asked = ahead(series.highest, width, target)
         columns = {
             **recent,
-            **_seasonal(past, width, asked, since),
+            **_seasonal(past, width, asked),
             **dict(calendar.columns(series.ends_s[since:], window_s)),
         }
-        is_bound = pd.Series(series.is_censored.astype(np.float64)).rolling(width).max().shift(-width) > 0
         tables[window_s] = Features(
             names=tuple(columns),
             rows=np.column_stack([np.asarray(column, dtype=np.float32) for column in columns.values()]),
             level=past.level[since:],
-            last=(past.newest + past.floor)[since:],
+            last=newest_demand + past.floor[since:],
             floor=past.floor[since:],
-            seasonal=np.fmax(past.newest, ago(asked, series.steps_in(_WEEK_S), width))[since:],
+            hour=hour,
+            seasonal=np.maximum(newest_demand, ago(asked, series.steps_in(_WEEK_S), width)[since:]),
             target=asked[since:],
-            is_bound=is_bound.to_numpy(np.bool_)[since:],
+            is_bound=_is_bound(series, width)[since:],
         )
     return tables
 
@@ -136,63 +146,73 @@ def ago(asked: Floats, back: int, width: int) -> Floats:
     return pd.Series(asked).shift(back).to_numpy(np.float64)
 
 
-class _Past:
-    """A series with the level that features of it are relative to."""
+def _is_bound(series: StepSeries, width: int) -> Bools:
+    """Return by step whether what comes of the window after it is a lower bound: one of its steps is."""
+    bounds = np.concatenate([[0], np.cumsum(series.is_censored), np.full(width, np.nan)])
+    opened = np.arange(1, len(series) + 1)
+    is_bound: Bools = bounds[opened + width] > bounds[opened]
+    return is_bound
 
-    def __init__(self, series: StepSeries) -> None:
+
+class _Past:
+    """A series with the level that features of it are relative to, and the first step that is asked for."""
+
+    def __init__(self, series: StepSeries, since: int) -> None:
         self.series = series
-        self.values = pd.Series(series.values)
-        half_life = LEVEL_HALF_LIFE_S / series.step_s
-        mean = self.values.ewm(halflife=half_life, ignore_na=True).mean()
-        self.floor: Floats = np.maximum(FLOOR * self.values.expanding().mean().to_numpy(np.float64), _TINY)
+        self.since = since
+        values = pd.Series(series.values)
+        mean = values.ewm(halflife=LEVEL_HALF_LIFE_S / series.step_s, ignore_na=True).mean()
+        self.floor: Floats = np.maximum(FLOOR * values.expanding().mean().to_numpy(np.float64), _TINY)
         self.level: Floats = mean.to_numpy(np.float64) + self.floor
         self.newest = newest(series)
 
-    def relative(self, values: pd.Series) -> Floats:
-        """Return values of the last steps on the log scale of the level."""
-        last = slice(len(self.level) - len(values), None)
-        logs: Floats = np.log((values.to_numpy(np.float64) + self.floor[last]) / self.level[last])
+    def relative(self, values: Floats) -> Floats:
+        """Return values of the steps asked for on the log scale of the level."""
+        logs: Floats = np.log((values + self.floor[self.since :]) / self.level[self.since :])
         return logs
 
+    def mean_before(self, length_s: float, steps: int) -> Floats:
+        """Return means over a length of time that ended so many steps before, on the log scale."""
+        width = self.series.steps_in(length_s)
+        first = max(0, self.since - steps)
+        means = trailing(self.series.values[: max(0, len(self.series) - steps)], width, 1, first).mean
+        unknown = np.full(len(self.series) - self.since - len(means), np.nan)
+        return self.relative(np.concatenate([unknown, means]))
 
-def _recent(past: _Past, since: int) -> dict[str, Floats]:
-    step_s = past.series.step_s
-    start = max(0, since - past.series.steps_in(_WINDOWS_S[-1]))
-    values, level = past.values[start:], past.level[start:]
-    columns = {f"{k} steps ago": past.relative(values.shift(k)) for k in range(_STEPS)}
-    smooth = values.rolling(past.series.steps_in(_LAGS_S[0]), min_periods=1).mean()
+
+def _recent(past: _Past) -> dict[str, Floats]:
+    series, since = past.series, past.since
+    columns = {f"{k} steps ago": past.relative(shifted(series.values, k, since)) for k in range(_STEPS)}
     for lag_s in _LAGS_S:
-        k = round(lag_s / step_s)
+        k = round(lag_s / series.step_s)
         if k >= _STEPS:
-            columns[f"{lag_s} s ago"] = past.relative(smooth.shift(k))
+            columns[f"{lag_s} s ago"] = past.mean_before(_LAGS_S[0], k)
     for window_s in _WINDOWS_S:
-        k = round(window_s / step_s)
+        k = round(window_s / series.step_s)
         if k > 1:
-            window = values.rolling(k, min_periods=max(1, k // 2))
-            columns[f"mean of {window_s} s"] = past.relative(window.mean())
-            columns[f"max of {window_s} s"] = past.relative(window.max())
-            columns[f"min of {window_s} s"] = past.relative(window.min())
-            columns[f"sd of {window_s} s"] = np.log1p(window.std().to_numpy(np.float64) / level)
-    return {name: column[since - start :] for name, column in columns.items()}
+            window = trailing(series.values, k, max(1, k // 2), since)
+            columns[f"mean of {window_s} s"] = past.relative(window.mean)
+            columns[f"max of {window_s} s"] = past.relative(window.highest)
+            columns[f"min of {window_s} s"] = past.relative(window.lowest)
+            columns[f"sd of {window_s} s"] = np.log1p(window.deviation / past.level[since:])
+    return columns
 
 
-def _seasonal(past: _Past, width: int, asked: Floats, since: int) -> dict[str, Floats]:
-    series = past.series
-    peaks = pd.Series(asked)
-    growth = pd.Series(np.log((asked + past.floor) / past.level))
-    smooth = past.values.rolling(series.steps_in(_HOUR_S), min_periods=1).mean()
+def _seasonal(past: _Past, width: int, asked: Floats) -> dict[str, Floats]:
+    series, since = past.series, past.since
+    growth = np.log((asked + past.floor) / past.level)
     columns = {}
     for name, ago_s in (("yesterday", DAY_S), ("last week", _WEEK_S)):
         k = round(ago_s / series.step_s)
         if k >= width:
-            columns[f"{name}, window"] = past.relative(peaks.shift(k)[since:])
-            columns[f"{name}, growth"] = growth.shift(k).to_numpy(np.float64)[since:]
-            columns[f"{name}, hour before"] = past.relative(smooth.shift(k)[since:])
-            columns[f"{name}, hour after"] = past.relative(smooth.shift(k - width)[since:])
+            columns[f"{name}, window"] = past.relative(shifted(asked, k, since))
+            columns[f"{name}, growth"] = shifted(growth, k, since)
+            columns[f"{name}, hour before"] = past.mean_before(_HOUR_S, k)
+            columns[f"{name}, hour after"] = past.mean_before(_HOUR_S, k - width)
     hour = round(_HOUR_S / series.step_s)
     same = np.full((len(growth) - since, _SAME_MINUTES), np.nan)
     if width <= hour:  # that of an hour ago is over; the columns are there for all windows
-        same = np.column_stack([growth.shift(k * hour)[since:] for k in range(1, _SAME_MINUTES + 1)])
+        same = np.column_stack([shifted(growth, k * hour, since) for k in range(1, _SAME_MINUTES + 1)])
     is_known = np.isfinite(same)
     total, known = np.where(is_known, same, 0.0).sum(axis=1), is_known.sum(axis=1)
     columns["growth, same minute, mean"] = np.where(known > 0, total / np.maximum(known, 1), np.nan)

@@ -51,8 +51,13 @@ class Learned:
     columns: Bools
     models: Forest | Regressors
 
-    def predict(self, rows: Table, window_s: float) -> tuple[Floats, Floats]:
-        """Return by row and quantile the log of what comes over level, and the median's over the newest."""
+    def predict(self, rows: Table, window_s: float | Floats) -> tuple[Floats, Floats]:
+        """Return by row and quantile the log of what comes over level, and the median's over the newest.
+
+        Args:
+            rows: Of `Features`.
+            window_s: Length of the window ahead, of all rows or of each.
+        """
         said = self.models.predict(_with_window(rows[:, self.columns], window_s))
         n = len(self.quantiles)
         return said[:, :n], said[:, -1] if said.shape[1] > n else np.full(len(rows), np.nan)
@@ -152,5 +157,5 @@ def _columns(lessons: Sequence[Lesson], recipe: Recipe) -> Bools:
     return np.array([recipe.takes(name) and (is_long or name != WEEKDAY) for name in names])
 
 
-def _with_window(rows: Table, window_s: float) -> Table:
+def _with_window(rows: Table, window_s: float | Floats) -> Table:
     return np.column_stack([rows, np.full(len(rows), np.log(window_s), dtype=np.float32)])

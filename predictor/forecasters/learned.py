@@ -117,10 +117,11 @@ class LearnedRung:
         self._highest = float(np.fmax(self._highest, series.highest[-1]))
         windows_s = [watched.window_s for watched in self._watched.values()]
         tables = features(series, windows_s, self._calendar, since=len(series) - 1)
-        for watched in self._watched.values():
-            table = tables[watched.window_s]
-            logs, anchored = self.model.predict(table.rows, watched.window_s)
-            origin = Origin.of(table, 0, self._highest, logs, anchored)
+        rows = np.concatenate([tables[window_s].rows for window_s in windows_s])
+        logs, anchored = self.model.predict(rows, np.array(windows_s, dtype=np.float64))
+        for place, watched in enumerate(self._watched.values()):
+            said = slice(place, place + 1)
+            origin = Origin.of(tables[watched.window_s], 0, self._highest, logs[said], anchored[said])
             watched.advance(series, len(series), origin)
 
 

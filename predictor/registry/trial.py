@@ -88,7 +88,7 @@ def _tried(
     table: Features, first: int, models: Mapping[str, Model], window_s: int, folds: Folds
 ) -> _Tried | None:
     width = max(1, round(window_s / folds.step_s))
-    rules = {RULES[0]: table.last - table.floor, RULES[1]: table.seasonal}
+    rules = {RULES[0]: table.last - table.floor, RULES[1]: table.newest_or_last_week}
     said = {name: np.repeat(one[first:, None], len(folds.quantiles), axis=1) for name, one in rules.items()}
     most = FAMILIAR * np.fmax.accumulate(pd.Series(table.target).shift(width).to_numpy())[first:, None]
     with np.errstate(over="ignore"):  # where a log is too large, what is familiar is said

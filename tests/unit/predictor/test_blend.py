@@ -23,6 +23,7 @@ def origin(last=10.0, learned=NAN, anchored=NAN, seasonal=None, highest=20.0):
         last + floor,
         last + floor,
         floor,
+        last,
         last if seasonal is None else seasonal,
         highest,
         logs,
@@ -51,7 +52,8 @@ def test_without_a_model_it_is_last_plus_residual():
 
 def test_a_model_is_used_before_there_are_errors_to_learn_from():
     said = Blend(QUANTILES, STEP_S, CALIBRATION).forecast(origin(learned=[10, 12, 14], anchored=11))
-    np.testing.assert_allclose([10.5, 12, 14], said.demand)
+    assert 10 < said.demand[0] < 11
+    np.testing.assert_allclose([12, 14], said.demand[1:])
 
 
 def test_a_model_that_knows_what_comes_is_believed():
@@ -98,10 +100,42 @@ def test_a_lower_bound_may_raise_and_never_lowers():
     assert high[-1] > before[-1]
 
 
+def test_a_season_that_nobody_knew_is_not_believed_on_sight():
+    """Last week comes to be known after a week in which the newest demand was right."""
+    blend = taught([10.0] * 200, seasonal=NAN)
+    assert pytest.approx(10, abs=0.1) == blend.forecast(origin(seasonal=90.0, highest=100.0)).demand[0]
+
+
+def test_peaks_that_come_back_within_the_hour_are_kept_ready_for():
+    """Each third step is high, as what cron starts: the newest step says little, the hour all."""
+    blend, highs = Blend(QUANTILES, STEP_S, CALIBRATION), np.where(np.arange(300) % 3, 1.0, 16.0)
+    for at, last in enumerate(highs):
+        start = origin(last=last)._replace(hour=16.0)
+        blend.learn(at, start, blend.forecast(start), 16.0, is_bound=False)
+    np.testing.assert_allclose(16, blend.forecast(origin(last=1.0)._replace(hour=16.0)).demand, rtol=0.02)
+
+
+def test_high_quantiles_are_what_the_median_lacked():
+    """The models say 10 for all quantiles and are right at the median only."""
+    outcomes = np.random.default_rng(0).permutation(np.linspace(8, 12, 400))
+    blend = taught(outcomes, learned=[10] * 3, last=1.0, highest=30.0)
+    expected = np.quantile(outcomes, QUANTILES)
+    said = blend.forecast(origin(last=1.0, learned=[10] * 3, highest=30.0)).demand
+    np.testing.assert_allclose(expected, said, rtol=0.05)
+
+
+def test_a_median_is_not_raised():
+    blend = Blend((0.5,), STEP_S, CALIBRATION)
+    start = Origin(10.0, 10.0, 0.0, 10.0, NAN, 40.0, np.zeros((1, 1)), np.array([NAN]))
+    for at, actual in enumerate(np.random.default_rng(0).uniform(8, 16, 120)):
+        blend.learn(at, start, blend.forecast(start), actual, is_bound=False)
+    assert blend.forecast(start).mixed[0] == blend.forecast(start).demand[0]
+
+
 def test_a_mixture_that_covers_too_little_is_raised():
     """The model says 10 for .95 where up to 16 comes; nothing else is there to be mixed in."""
     blend = Blend((0.95,), STEP_S, CALIBRATION)
-    start = Origin(10.0, 10.0, 0.0, NAN, 40.0, np.zeros((1, 1)), np.array([NAN]))
+    start = Origin(10.0, 10.0, 0.0, 10.0, NAN, 40.0, np.zeros((1, 1)), np.array([NAN]))
     for at, actual in enumerate(np.random.default_rng(0).uniform(8, 16, 120)):
         blend.learn(at, start, blend.forecast(start), actual, is_bound=False)
     assert blend.forecast(start).mixed[0] < blend.forecast(start).demand[0] <= 20

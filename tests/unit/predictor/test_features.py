@@ -29,7 +29,7 @@ def test_rows_hold_nothing_later_than_their_step(change):
     for window_s in WINDOWS_S:
         before, after = tables(values)[window_s], tables(other)[window_s]
         np.testing.assert_array_equal(before.rows[: now + 1], after.rows[: now + 1])
-        for name in ("level", "last", "floor", "seasonal"):
+        for name in ("level", "last", "floor", "hour", "seasonal"):
             np.testing.assert_array_equal(getattr(before, name)[: now + 1], getattr(after, name)[: now + 1])
 
 
@@ -41,7 +41,7 @@ def test_the_unit_of_demand_does_not_matter():
 def test_the_last_rows_alone_are_those_of_the_whole_table():
     values = office(9)
     whole, last = tables(values)[3600], tables(values, since=8 * DAY + 5)[3600]
-    for name in ("rows", "level", "last", "floor", "seasonal", "target", "is_bound"):
+    for name in ("rows", "level", "last", "floor", "hour", "seasonal", "target", "is_bound"):
         np.testing.assert_array_equal(getattr(whole, name)[8 * DAY + 5 :], getattr(last, name))
 
 
@@ -86,7 +86,8 @@ def test_the_seasonal_centre_is_no_lower_than_the_newest_demand():
     table = tables(values)[1800]
     now = 8 * DAY + 3
     assert max(values[now], values[now + 1 - 7 * DAY]) == table.seasonal[now]
-    assert values[DAY] == table.seasonal[DAY]
+    assert np.isnan(table.seasonal[: 7 * DAY - 1]).all()
+    assert pytest.approx(values[DAY]) == table.newest_or_last_week[DAY]
 
 
 def test_a_window_with_a_censored_step_is_a_lower_bound():

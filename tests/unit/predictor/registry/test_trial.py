@@ -33,6 +33,7 @@ def table(target, last=100.0, seasonal=100.0, is_bound=None):
         level=np.full(n, 100.0),
         last=np.full(n, last),
         floor=np.full(n, 1e-9),
+        hour=np.full(n, last),
         seasonal=np.full(n, seasonal),
         target=np.asarray(target, float),
         is_bound=np.zeros(n, bool) if is_bound is None else is_bound,
