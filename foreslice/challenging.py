@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from foreslice import output, show
 from foreslice.backtesting import quantiles_of, windows_of
 from foreslice.clock import WallClock
 from foreslice.models import registry_at
+from foreslice.on_dask import on_dask
 from foreslice.recipes import chosen
 from foreslice.service_data import work_of
 from predictor.forecasters.learned import STEP_S
@@ -21,6 +23,7 @@ from predictor.registry.gate import objections
 from predictor.registry.manifest import Signature
 from predictor.registry.registry import Registry
 from predictor.sources.demand_table import Columns, read_tidy
+from predictor.spread import Spread, here
 from predictor.steps import StepSeries
 
 
@@ -49,22 +52,42 @@ class Trained:
     objections: tuple[str, ...]
 
 
-def run_train(asked: Asked, tried: float, at: tuple[str, str], *, as_json: bool) -> None:
+@contextmanager
+def spread_on(scheduler: str | None) -> Iterator[Spread]:
+    """Yield where work is done: on a Dask scheduler's workers, here if there is none.
+
+    Raises `InputError` where the address is missing or wrong or Dask is not installed, `UnavailableError`
+    where nobody answers.
+    """
+    if scheduler is None:
+        yield here
+        return
+    if not scheduler:
+        raise InputError("is missing", where="--scheduler", fix="name the scheduler: tcp://HOST:8786")
+    with on_dask(scheduler) as spread:
+        yield spread
+
+
+def run_train(
+    asked: Asked, tried: float, at: tuple[str, str], *, scheduler: str | None = None, as_json: bool
+) -> None:
     """Learn, try, store, and print the version with what the gate says of it.
 
     Args:
         asked: What to learn from, and how.
         tried: Share of the time, its end, that is not learnt from.
         at: URL of the store, and name of the model.
+        scheduler: Of the Dask cluster that does the work, `None` = it is done here.
         as_json: Print JSON.
 
     Raises:
         InputError: The data or the recipe cannot be used, or what serves cannot be tried on them.
-        UnavailableError: The metrics source or the store did not answer.
+        UnavailableError: The metrics source, the store or the scheduler did not answer.
     """
     store, name = at
     registry = registry_at(store, asked.config)
-    made = train(_series(asked), _recipe(asked), registry, name, tried)
+    with spread_on(scheduler) as spread:
+        made = train(_series(asked), _recipe(asked), registry, name, tried, spread)
     if as_json:
         output.print_json({"model": name, "version": made.version, "objections": list(made.objections)})
         return
@@ -75,7 +98,12 @@ def run_train(asked: Asked, tried: float, at: tuple[str, str], *, as_json: bool)
 
 
 def train(
-    series: Sequence[StepSeries], recipe: Recipe, registry: Registry, name: str, tried: float
+    series: Sequence[StepSeries],
+    recipe: Recipe,
+    registry: Registry,
+    name: str,
+    tried: float,
+    spread: Spread = here,
 ) -> Trained:
     """Learn one model of all series, try it beside what serves, and store it.
 
@@ -93,6 +121,7 @@ def train(
         tried_from_s=tried_from_s,
         champions={serving.version: serving.model} if serving is not None else {},
         made_s=int(WallClock().now_s()),
+        spread=spread,
     )
     version = registry.publish(made, name)
     champion = serving.version if serving is not None else None

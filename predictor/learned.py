@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
@@ -16,6 +17,7 @@ from predictor.forest import Forest
 from predictor.ports import Bools, Floats
 from predictor.recipe import Recipe, Regressor
 from predictor.regressors import Regressors
+from predictor.spread import Spread, here
 from predictor.steps import DAY_S
 
 LEAST_S = 3 * DAY_S
@@ -78,8 +80,12 @@ class Lesson:
     step_s: int
 
 
-def learn(lessons: Sequence[Lesson], quantiles: tuple[float, ...], recipe: Recipe) -> Learned | None:
+def learn(
+    lessons: Sequence[Lesson], quantiles: tuple[float, ...], recipe: Recipe, spread: Spread = here
+) -> Learned | None:
     """Return a model of all windows of these series, `None` if they teach too little.
+
+    The model of each quantile is fitted by itself, wherever `spread` has it done.
 
     One model serves all windows, with the window's length as a feature. A series weighs by the root of its
     rows, so that long ones do not drown short ones. A target that is a lower bound (censored demand) takes
@@ -91,30 +97,51 @@ def learn(lessons: Sequence[Lesson], quantiles: tuple[float, ...], recipe: Recip
     n = sum(len(part.target) for part in parts)
     if n < LEAST_ROWS:
         return None
-    rows = np.concatenate([part.rows for part in parts])
-    target = np.concatenate([part.target for part in parts])
-    from_last = np.concatenate([part.from_last for part in parts])
-    is_bound = np.concatenate([part.is_bound for part in parts])
-    weight = np.concatenate([np.full(len(part.target), part.weight) for part in parts])
     columns = _columns(lessons, recipe)
-    rows = rows[:, np.append(columns, True)]
-    tasks = [(quantile, target) for quantile in quantiles]
+    weight = np.concatenate([np.full(len(part.target), part.weight) for part in parts])
+    taught = _Taught(
+        rows=np.concatenate([part.rows for part in parts])[:, np.append(columns, True)],
+        target=np.concatenate([part.target for part in parts]),
+        from_last=np.concatenate([part.from_last for part in parts]),
+        is_bound=np.concatenate([part.is_bound for part in parts]),
+        weight=weight if weight.max() > ALIKE * weight.min() else None,
+    )
+    tasks = [_Task(quantile, recipe) for quantile in quantiles]
     if MEDIAN in quantiles:
-        tasks.append((MEDIAN, from_last))
-    models = []
-    for quantile, targets in tasks:
-        counts = ~is_bound
-        if is_bound.any() and counts.any():
-            counts = counts | (targets >= np.quantile(targets[counts], quantile))
-        weights = weight[counts] / weight[counts].mean() if weight.max() > ALIKE * weight.min() else None
-        models.append(_fitted(recipe.regressor(quantile), rows[counts], targets[counts], weights))
-    return Learned(quantiles, columns, _side_by_side(models))
+        tasks.append(_Task(MEDIAN, recipe, is_from_last=True))
+    return Learned(quantiles, columns, _side_by_side(spread(_fitted, tasks, taught)))
 
 
-def _fitted(model: Regressor, rows: Table, targets: Floats, weights: Floats | None) -> Regressor:
-    if weights is not None and has_fit_parameter(model, "sample_weight"):
-        return model.fit(rows, targets, sample_weight=weights)
-    return model.fit(rows, targets)
+class _Task(NamedTuple):
+    """One model: of a quantile of what comes, relative to level or to the newest demand."""
+
+    quantile: float
+    recipe: Recipe
+    is_from_last: bool = False
+
+
+class _Taught(NamedTuple):
+    """What all models are fitted to, by row; no weight = all count alike."""
+
+    rows: Table
+    target: Floats
+    from_last: Floats
+    is_bound: Bools
+    weight: Floats | None
+
+
+def _fitted(task: _Task, taught: _Taught) -> Regressor:
+    model, targets = (
+        task.recipe.regressor(task.quantile),
+        taught.from_last if task.is_from_last else taught.target,
+    )
+    counts = ~taught.is_bound
+    if taught.is_bound.any() and counts.any():
+        counts = counts | (targets >= np.quantile(targets[counts], task.quantile))
+    if taught.weight is not None and has_fit_parameter(model, "sample_weight"):
+        weights = taught.weight[counts] / taught.weight[counts].mean()
+        return model.fit(taught.rows[counts], targets[counts], sample_weight=weights)
+    return model.fit(taught.rows[counts], targets[counts])
 
 
 def _side_by_side(models: Sequence[Regressor]) -> Forest | Regressors:

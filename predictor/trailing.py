@@ -10,12 +10,12 @@ import pandas as pd
 from predictor.ports import Floats
 
 FEW = 8
-"""Rows up to which each is looked at by itself: pandas takes a fifth of a millisecond to begin, and a forecast
-asks for one row of two dozen statistics."""
+"""Rows up to which each is looked at by itself: pandas takes a fifth of a millisecond to begin, and a
+forecast asks for one row of two dozen statistics."""
 
 
 class Trailing(NamedTuple):
-    """By step, of its last values; NaN where fewer than asked for are known, as in `pandas.Series.rolling`."""
+    """By step, of its last values; NaN where fewer than asked for are known, as in pandas."""
 
     mean: Floats
     highest: Floats

@@ -1,5 +1,6 @@
 """Command that makes a model of many series and stores it: ``train``."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,13 @@ from foreslice.commands.options import (
     SeriesColumn,
     TimeColumn,
 )
+
+
+class Backend(StrEnum):
+    """Where a model is learnt."""
+
+    HERE = "here"
+    DASK = "dask"
 
 
 def train(  # noqa: PLR0913, PLR0917 -- options
@@ -45,6 +53,12 @@ def train(  # noqa: PLR0913, PLR0917 -- options
     test_fraction: Annotated[
         float, typer.Option(help="Share of the time, its end, that it is tried on.", min=0.01, max=0.99)
     ] = 0.4,
+    backend: Annotated[
+        Backend, typer.Option(help="Where the work is done; dask needs foreslice[dask] and --scheduler.")
+    ] = Backend.HERE,
+    scheduler: Annotated[
+        str, typer.Option(help="Address of a Dask scheduler: tcp://HOST:8786.", show_default=False)
+    ] = "",
     output: OutputForm = Output.TEXT,
 ) -> None:
     """Learn one model of all series, try it beside what serves, and store it, not yet to serve."""
@@ -52,4 +66,10 @@ def train(  # noqa: PLR0913, PLR0917 -- options
     from predictor.sources.demand_table import Columns
 
     asked = Asked(file, Columns(time, by, value), config_file, recipe, windows, quantiles)
-    run_train(asked, test_fraction, (store, name), as_json=output is Output.JSON)
+    run_train(
+        asked,
+        test_fraction,
+        (store, name),
+        scheduler=scheduler if backend is Backend.DASK else None,
+        as_json=output is Output.JSON,
+    )

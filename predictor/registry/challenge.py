@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fleet.errors import InputError
-from predictor.features import features
+from predictor.features import Features, features
 from predictor.learned import Learned, Lesson, learn
 from predictor.recipe import Question, Recipe
 from predictor.registry import artefact
 from predictor.registry.artefact import Model
 from predictor.registry.manifest import Score, Signature, Training, fingerprint
 from predictor.registry.trial import Folds, scores_of
+from predictor.spread import Spread, here
 from predictor.steps import StepSeries
 
 
@@ -47,6 +48,7 @@ def tried(
     recipe: Recipe,
     tried_from_s: int,
     champions: Mapping[str, Model],
+    spread: Spread = here,
 ) -> Tried:
     """Return one model of all series, scored beside champions on what none of them has seen.
 
@@ -57,6 +59,7 @@ def tried(
         tried_from_s: What ends later is not learnt from but tried on: first calibrated, then scored.
         champions: Models by version whose losses a gate will ask for, of the same signature and taught on
             nothing later than that.
+        spread: Has features made and models fitted.
 
     Raises:
         InputError: Steps differ, a window is not whole steps, or there is too little to learn from or to
@@ -70,9 +73,9 @@ def tried(
         what = f"is asked for a window of {short[0]} s, which is not whole steps of {step_s} s"
         raise InputError(what, where=where, fix="ask for whole steps")
     cuts = [min(len(one), max(0, (tried_from_s - one.start_s) // step_s)) for one in series]
-    tables = [features(one, question.windows_s, question.calendar, question.target) for one in series]
+    tables = spread(_features, series, question)
     lessons = [Lesson(one, cut, step_s) for one, cut in zip(tables, cuts, strict=True) if cut]
-    model = learn(lessons, question.quantiles, recipe) if lessons else None
+    model = learn(lessons, question.quantiles, recipe, spread) if lessons else None
     if model is None:
         raise InputError("has too little to learn from", where=where, fix="give more days before those tried")
     folds = Folds(tables, cuts, step_s, question.quantiles)
@@ -91,6 +94,7 @@ def challenger(
     tried_from_s: int,
     champions: Mapping[str, Model],
     made_s: int,
+    spread: Spread = here,
 ) -> dict[str, bytes]:
     """Return the files of what `tried` makes, which sees to the arguments.
 
@@ -101,8 +105,9 @@ def challenger(
         tried_from_s: As there.
         champions: As there.
         made_s: Now, seconds since the epoch.
+        spread: As there.
     """
-    one = tried(name, series, recipe=recipe, tried_from_s=tried_from_s, champions=champions)
+    one = tried(name, series, recipe=recipe, tried_from_s=tried_from_s, champions=champions, spread=spread)
     return artefact.write(
         name,
         one.model,
@@ -118,3 +123,7 @@ def challenger(
         scores=one.scores,
         made_s=made_s,
     )
+
+
+def _features(series: StepSeries, question: Question) -> dict[int, Features]:
+    return features(series, question.windows_s, question.calendar, question.target)
