@@ -12,10 +12,11 @@ from predictor.forecasters.hold import Hold
 from predictor.forecasters.last_value import LastValue
 from predictor.forecasters.residual import Residual
 from predictor.ladder import Ladder
+from tests.builders.examples import acme
 from tests.builders.work import DAY, KEY, daily_work, series
 
 GRID = {(window_s, quantile) for window_s in WINDOWS_S for quantile in QUANTILES}
-FORECASTERS = [LastValue, Residual, Daily, Hold, Ladder]
+FORECASTERS = [LastValue, Residual, Daily, Hold, Ladder, acme().DampedTrend]
 
 
 @pytest.fixture(params=FORECASTERS, ids=lambda maker: maker.__name__)
