@@ -36,6 +36,10 @@ setup: .venv/.dev ## create .venv with everything the targets below need
 demo: .venv/.runtime ## replay one real day on a simulated fleet; leaves a report in out/demo
 	$(BIN)/foreslice demo
 
+.PHONY: notebooks
+notebooks: .venv/.notebooks ## open the notebooks in JupyterLab, with everything that they need
+	$(BIN)/jupyter lab --notebook-dir=. notebooks/01_explore_demand.ipynb
+
 .PHONY: test
 test: lint types ## lint, types, import contracts, then every test; the last lines are pytest's
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)

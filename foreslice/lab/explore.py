@@ -42,8 +42,8 @@ def summary(demand: pd.DataFrame) -> pd.DataFrame:
                 "workload": tidy.name,
                 "mean": float(np.nanmean(tidy.series.values)),
                 "peak": float(np.nanmax(tidy.series.values)),
-                "day": season_strength(tidy.series, DAY_S),
-                "week": season_strength(tidy.series, 7 * DAY_S),
+                "day": _known(season_strength(tidy.series, DAY_S)),
+                "week": _known(season_strength(tidy.series, 7 * DAY_S)),
                 "bursts": float(_rises(tidy.series).gt(BURST).mean()),
                 **{state: float(states.get(state, 0.0)) for state in ("unknown", "idle", "censored")},
             }
@@ -101,7 +101,8 @@ def demand_figure(demand: pd.DataFrame) -> go.Figure:
 
 def season_figure(about: pd.DataFrame) -> go.Figure:
     """Return the season strengths of a `summary`."""
-    figure = bars(about, {"day": ("repeats by day", BLUE), "week": ("repeats by week", GREEN)})
+    columns = {"day": ("repeats by day", BLUE), "week": ("repeats by week", GREEN)}
+    figure = bars(about, {name: drawn for name, drawn in columns.items() if about[name].notna().any()})
     figure.update_yaxes(title_text="correlation of hourly means", range=[-0.3, 1.02])
     return inked(figure, title="How far demand repeats itself (1 = it does)")
 
@@ -116,7 +117,7 @@ def burst_figure(demand: pd.DataFrame) -> go.Figure:
             figure.add_scatter(x=shares, y=ordered, name=name, line={"width": 1.5})
     figure.add_hline(y=BURST, line={"dash": "dot", "color": INK})
     figure.update_xaxes(title_text="share of moments, %", type="log")
-    figure.update_yaxes(title_text="peak of the next 30 min over now", type="log")
+    figure.update_yaxes(title_text="peak of the next 30 min over now", type="log", range=[-0.1, None])
     return inked(figure, title="Bursts: nobody foresees those above the dotted line well", height=420)
 
 
@@ -144,6 +145,10 @@ def forecastable_figure(gains: pd.DataFrame) -> go.Figure:
     figure.add_hline(y=1.0, line={"dash": "dot", "color": INK})
     figure.update_yaxes(title_text="loss at q .95, 1 = as good as a rule", rangemode="tozero")
     return inked(figure, title="What can be forecast")
+
+
+def _known(strength: float | None) -> float:
+    return np.nan if strength is None else strength
 
 
 def _rises(series: StepSeries) -> pd.Series:

@@ -1,4 +1,5 @@
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,8 @@ def dockerfile(root):
 
 
 def test_hadolint_finds_nothing(root):
-    found = subprocess.run([HADOLINT, root / "Dockerfile"], check=False, capture_output=True, text=True)
+    files = [root / "Dockerfile", root / "docs/examples/Dockerfile"]
+    found = subprocess.run([HADOLINT, *files], check=False, capture_output=True, text=True)
 
     assert (0, "") == (found.returncode, found.stdout)
 
@@ -32,6 +34,33 @@ def test_service_runs_as_nobody_and_starts_without_a_shell(dockerfile):
     assert ("USER", "65532:65532") in final
     assert ("ENTRYPOINT", '["foreslice"]') in final
     assert "RUN" not in {name for name, _ in final}
+
+
+def check_a_users_module(examples, built):
+    """What docs/examples/Dockerfile copies is where recipes find it, once the settings allow it."""
+    [(_, copied)] = [
+        line for line in instructions((examples / "Dockerfile").read_text(), 0) if line[0] == "COPY"
+    ]
+    module, site = copied.split()
+    packages = built / site.removeprefix("/")
+    here = next(packages.parents[1].glob("python*")) / packages.name  # of the Python that runs the tests
+    shutil.copy(examples / module, here)
+    checked = subprocess.run(
+        [
+            built / "opt/foreslice/bin/foreslice",
+            "recipe",
+            "check",
+            "linear.yaml",
+            "--config",
+            "settings.yaml",
+        ],
+        cwd=examples,
+        env={"HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "linear.yaml: can be used: makes a model\n" == checked.stdout
 
 
 @pytest.mark.timeout(600)
@@ -54,4 +83,5 @@ def test_install_lines_make_an_environment_that_runs(root, dockerfile, copied, t
     )
 
     assert "foreslice 0.1.0\n" == answer.stdout
+    check_a_users_module(root / "docs/examples", tmp_path)
     assert not list((tmp_path / "opt/foreslice").glob("lib/python*/site-packages/pip"))

@@ -19,7 +19,13 @@ FEW = {"workloads": ["office", "steady"]}
 QUICK = {
     "01_explore_demand": {"workloads": [], "most": 1, "trees": 15},
     "02_tune_model": {**FEW, "trials": 2},
-    "03_backtest_and_promote": {**FEW, "quantiles": [0.5, 0.9], "windows_s": [3600], "most": 1},
+    "03_backtest_and_promote": {
+        **FEW,
+        "quantiles": [0.5, 0.9],
+        "windows_s": [3600],
+        "most": 1,
+        "store": "store",
+    },
     "04_capacity": {**FEW, "ttft_ms": [500, 1000], "itl_ms": [30, 80], "hours": 0.15},
     "05_what_if": {"ttft": ["1s"], "policies": ["static whole GPU", "forecast off"], "hours": 0.15},
 }
@@ -37,7 +43,7 @@ search: {parameters.leaves: [4, 7]}
 
 @pytest.fixture(scope="module", autouse=True)
 def here():
-    """Kernels import this checkout, and say what is wrong on standard error without a terminal's colours."""
+    """Kernels import this checkout, and take one thread each."""
     before = dict(os.environ)
     os.environ |= {"PYTHONPATH": str(ROOT), "PYDEVD_DISABLE_FILE_VALIDATION": "1", "OMP_NUM_THREADS": "1"}
     yield
