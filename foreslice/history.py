@@ -16,7 +16,8 @@ from fleet.errors import InputError
 from fleet.workload import WorkloadKey
 from foreslice import output, show
 from foreslice.compose import surroundings_of
-from foreslice.settings.load import load, workloads_of
+from foreslice.selection import load_settled
+from foreslice.settings.load import workloads_of
 from foreslice.settings.schema import NoCluster, Settings
 from predictor.demand import HISTORY_SIGNALS, USUAL_BUCKETS
 from predictor.ports import BUCKET_S, MetricsSource, SignalBuckets
@@ -46,7 +47,7 @@ def run_export(config: Path, out: Path, since: str | None, until: str | None, *,
     """
     if out.suffix not in _WRITERS:
         raise InputError("has no known form", where=str(out), fix="end its name in .parquet or .csv")
-    settings = load(config)
+    settings = load_settled(config)
     around = surroundings_of(without_cluster(settings), config.parent)
     end_s = _minute(until, "--to") if until else int(around.clock.now_s()) // BUCKET_S * BUCKET_S
     start_s = _minute(since, "--from") if since else end_s - int(settings.loop.history)

@@ -19,7 +19,8 @@ from foreslice.doors import api_server_of
 from foreslice.lease import led_s_ago
 from foreslice.owners import duration, kubernetes, named, rights, tell
 from foreslice.safety import Restoration, raise_below
-from foreslice.settings.load import load, workloads_of
+from foreslice.selection import load_settled
+from foreslice.settings.load import workloads_of
 
 TURN_S = 5.0
 """Between two looks at how far a restoration is."""
@@ -34,7 +35,7 @@ def run_restore(config: Path, names: Sequence[str], *, every: bool, wait: str, a
         InputError: Settings or names cannot be used, or the rights do not reach.
         UnavailableError: The API server did not answer, or replicas did not become ready in time.
     """
-    settings, until_s = load(config), time.monotonic() + duration(wait, "--wait")
+    settings, until_s = load_settled(config), time.monotonic() + duration(wait, "--wait")
     keys = named(settings, names, every=every)
     done: list[StepResult] = []
     with ExitStack() as stack:
@@ -69,7 +70,7 @@ def run_watchdog(config: Path, *, after: str, as_json: bool) -> None:
         InputError: Settings cannot be used, or the rights do not reach.
         UnavailableError: The API server did not answer.
     """
-    settings, after_s, clock = load(config), duration(after, "--after"), WallClock()
+    settings, after_s, clock = load_settled(config), duration(after, "--after"), WallClock()
     cluster = kubernetes(settings)
     workloads = workloads_of(settings)
     with ExitStack() as stack:

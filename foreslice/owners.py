@@ -16,8 +16,9 @@ from foreslice import output, show
 from foreslice.clock import WallClock
 from foreslice.doors import api_server_of
 from foreslice.insight.look import look
+from foreslice.selection import load_settled
 from foreslice.settings.durations import seconds
-from foreslice.settings.load import load, workloads_of
+from foreslice.settings.load import workloads_of
 from foreslice.settings.schema import KubernetesCluster, Settings
 
 
@@ -81,7 +82,7 @@ def run_approve(config: Path, name: str, *, goal: str, until: str, as_json: bool
 
 def _goal(config: Path, name: str) -> str:
     """Return what would be made of a workload now."""
-    [key] = named(load(config), [name], every=False)
+    [key] = named(load_settled(config), [name], every=False)
     for decision in look(config).tick.decisions:
         if decision.workload == key and decision.is_change:
             return str(decision.goal)
@@ -93,7 +94,7 @@ def _goal(config: Path, name: str) -> str:
 def _annotated(
     config: Path, names: Sequence[str], annotations: Mapping[str, str | None], *, every: bool
 ) -> list[WorkloadKey]:
-    settings = load(config)
+    settings = load_settled(config)
     keys = named(settings, names, every=every)
     with closing(api_server_of(kubernetes(settings), config.parent)) as server:
         for key in keys:

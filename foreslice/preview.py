@@ -24,7 +24,8 @@ from fleet.errors import RefusedError, UnavailableError
 from fleet.workload import WorkloadKey
 from foreslice import output, show
 from foreslice.compose import loop_of, surroundings_of
-from foreslice.settings.load import load, rules_of
+from foreslice.selection import load_settled
+from foreslice.settings.load import rules_of
 from foreslice.settings.schema import Settings
 from foreslice.tick import Loop
 
@@ -61,13 +62,13 @@ def print_live_diff(config: Path, *, as_json: bool) -> None:
         InputError: Settings cannot be used.
         UnavailableError: Metrics or cluster did not answer.
     """
-    settings = load(config).model_copy(update={"acting": False})
+    settings = load_settled(config).model_copy(update={"acting": False})
     _print(_live(settings, config.parent), as_json=as_json)
 
 
 def print_snapshot_diff(question: Question, config: Path, *, as_json: bool) -> None:
     """Print what a tick would write in the cluster of a question, as far as the question knows it."""
-    _print(of_question(question, load(config)), as_json=as_json)
+    _print(of_question(question, load_settled(config)), as_json=as_json)
 
 
 def _live(settings: Settings, folder: Path) -> Preview:

@@ -20,7 +20,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
-from fleet.errors import InputError, UnavailableError
+from fleet.errors import ForesliceError, InputError, UnavailableError
 from fleet.workload import WorkloadKey
 from foreslice import output, show
 from foreslice.clock import BUCKET_LAG_S, WallClock
@@ -28,6 +28,7 @@ from foreslice.compose import Surroundings, have_same_surroundings, loop_of, sur
 from foreslice.doors import entrance_of
 from foreslice.http import StatusServer
 from foreslice.notices import Notices
+from foreslice.selection import settled
 from foreslice.settings.load import load, workloads_of
 from foreslice.settings.schema import Settings
 from foreslice.telemetry import Telemetry
@@ -41,14 +42,25 @@ Address = tuple[str, int]
 
 MOST_PORT = 65535
 
+_Wanted = tuple[str, tuple[WorkloadKey, ...]]
+"""Text of a settings file, and the workloads that it means."""
+
 LAST_TICK_S = 1.0
 """So long a tick that is under way may take to end in order when the process is told to stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Setup:
-    """What the jobs work on: exchanged as a whole when settings change, so that no job sees half of it."""
+    """What the jobs work on: exchanged as a whole when settings change, so that no job sees half of it.
 
+    Attributes:
+        written: The settings as they are in the file.
+        settings: The same with all workloads that they select.
+        surroundings: Adapters.
+        loop: The loop on them.
+    """
+
+    written: Settings
     settings: Settings
     surroundings: Surroundings
     loop: Loop
@@ -86,14 +98,15 @@ def _setup(path: Path, before: _Setup | None = None) -> _Setup:
     What is to replace a running setup, `before`, needs that forecast: without it nothing could be decided.
     `UnavailableError` says why there is none. Only an order to stop acting is taken up all the same.
     """
-    settings = load(path)
+    written = load(path)
+    settings = settled(written, path.parent)
     with ExitStack() as undo:
         if before is not None and have_same_surroundings(settings, before.settings):
             surroundings = before.surroundings
         else:
             surroundings = surroundings_of(settings, path.parent)
             undo.callback(surroundings.close)
-        setup = _Setup(settings, surroundings, loop_of(settings, surroundings))
+        setup = _Setup(written, settings, surroundings, loop_of(settings, surroundings))
         setup.forecast()
         if before is not None and (settings.acting or not before.settings.acting):
             setup.require_forecast()
@@ -186,9 +199,10 @@ class Process:
         self._log = structlog.get_logger()
         self._wall = WallClock()
         self._telemetry = Telemetry()
-        # What the file said when it was last taken up or refused, `None` = it is to be tried again.
-        self._judged: str | None = _text(path)
+        text = _text(path)
         self._setup = _setup(path)
+        # What the file said, and what it selected, when it was last taken up or refused, `None` = try again.
+        self._judged: _Wanted | None = (text, tuple(self._setup.keys))
         self._in_use = Lock()
         self._settings_trouble = ""
         self._notices = Notices()
@@ -271,14 +285,14 @@ class Process:
 
         A job of its own: ticks go on while what the new settings describe is read and forecast.
         """
-        text = _text(self._path)
-        if text == self._judged:
+        wanted = _text(self._path), self._selected()
+        if wanted == self._judged:
             return
         before, self._judged = self._setup, None
         try:
             setup = _setup(self._path, before)
         except InputError as error:
-            self._judged = text
+            self._judged = wanted
             self._keep_because(str(error))
             return
         except UnavailableError as error:
@@ -287,7 +301,7 @@ class Process:
         except Exception as error:
             self._keep_because(f"{type(error).__name__}: {error}")
             raise
-        self._judged, self._settings_trouble = text, ""
+        self._judged, self._settings_trouble = (wanted[0], tuple(setup.keys)), ""
         with self._in_use:
             self._setup = setup
             if setup.surroundings is not before.surroundings:
@@ -300,6 +314,14 @@ class Process:
         if settings.http != before.settings.http:
             self._log.warning("changes of http are taken up at the next start")
         self._log.info("settings taken up", workloads=len(settings.workloads))
+
+    def _selected(self) -> tuple[WorkloadKey, ...]:
+        """Return the workloads that the settings in use mean now; those of before where nobody can tell."""
+        try:
+            settings = settled(self._setup.written, self._path.parent)
+        except ForesliceError:
+            return tuple(self._setup.keys)
+        return tuple(workload.key for workload in workloads_of(settings))
 
     def _keep_because(self, reason: str) -> None:
         line = "; ".join(reason.splitlines())

@@ -10,7 +10,8 @@ from fleet.errors import RefusedError
 from fleet.workload import Mode, Workload
 from foreslice.compose import surroundings_of
 from foreslice.outlook import Observatory
-from foreslice.settings.load import load, workloads_of
+from foreslice.selection import load_settled
+from foreslice.settings.load import workloads_of
 from predictor.ports import WorkSeries
 
 
@@ -21,7 +22,7 @@ def work_of(config: Path) -> list[WorkSeries]:
         InputError: The settings cannot be used.
         UnavailableError: The metrics source or the cluster did not answer.
     """
-    settings = load(config).model_copy(update={"acting": False})
+    settings = load_settled(config).model_copy(update={"acting": False})
     around = surroundings_of(settings, config.parent)
     kept: list[WorkSeries] = []
     observatory = Observatory(

@@ -13,6 +13,7 @@ from fleet.workload import WorkloadKey
 from foreslice.clock import WallClock
 from foreslice.discovery.gather import RECENT_S, pods_of
 from foreslice.doors import access_of, api_server_of
+from foreslice.selection import settled
 from foreslice.settings.check import Proof
 from foreslice.settings.load import matches_of
 from foreslice.settings.schema import KubernetesCluster, PrometheusMetrics, Settings
@@ -36,7 +37,7 @@ def prove(settings: Settings, folder: Path) -> dict[WorkloadKey, Proof]:
             where="metrics.source",
             fix="check without --live, or read from Prometheus",
         )
-    metrics, matches = settings.metrics, matches_of(settings)
+    metrics, matches = settings.metrics, matches_of(settled(settings, folder))
     api = QueryApi(metrics.url, access_of(metrics, folder))
     held = _held(settings, folder, matches)
     at_s = WallClock().now_s()

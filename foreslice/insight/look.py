@@ -16,7 +16,8 @@ from foreslice.clock import WallClock
 from foreslice.compose import loop_of, surroundings_of
 from foreslice.doors import api_server_of
 from foreslice.lease import led_s_ago
-from foreslice.settings.load import load, workloads_of
+from foreslice.selection import load_settled
+from foreslice.settings.load import workloads_of
 from foreslice.settings.schema import KubernetesCluster, Settings
 from foreslice.tick import Tick
 
@@ -56,7 +57,7 @@ def look(config: Path) -> Look:
         InputError: Settings cannot be used.
         UnavailableError: Metrics or cluster did not answer.
     """
-    settings = load(config)
+    settings = load_settled(config)
     workloads = workloads_of(settings)
     watching = settings.model_copy(update={"acting": False})
     with show.console(to_stderr=True).status("reading metrics and cluster"):

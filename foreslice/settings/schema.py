@@ -28,6 +28,12 @@ DottedName = Annotated[
 ]
 """A Deployment's name may have dots, a namespace's not (concepts/overview/working-with-objects/names.md)."""
 
+LabelName = Annotated[
+    str, Field(pattern=r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$")
+]
+LabelText = Annotated[str, Field(pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$", max_length=63)]
+"""Labels of objects as Kubernetes has them (concepts/overview/working-with-objects/labels.md)."""
+
 COLUMNS = {"timestamp", "series", "value"}
 """Columns of a recorded file that are no labels of a series."""
 
@@ -35,12 +41,19 @@ COLUMNS = {"timestamp", "series", "value"}
 class WorkloadSettings(Group):
     """One served model."""
 
-    name: Annotated[DottedName, Field(description="name of its Deployment")]
+    name: Annotated[DottedName, Field(description="name of its Deployment")] = ""
+    selector: Annotated[
+        dict[LabelName, LabelText],
+        Field(description="in place of name: labels; every Deployment of the namespace that has them is one"),
+    ] = Field(default_factory=dict)
     namespace: Annotated[Name, Field(description="namespace of its Deployment")] = "default"
     model: Annotated[ModelSettings, Field(json_schema_extra=or_a_name)]
     match: Annotated[
         dict[str, LabelValues],
-        Field(description="labels that its series carry; default: namespace and model_name = its name"),
+        Field(
+            description="labels that its series carry; default: namespace and model_name = its name; "
+            "{name} stands for that of a selected one"
+        ),
     ] = Field(default_factory=dict)
     router_match: Annotated[
         dict[str, LabelValues],
@@ -66,10 +79,23 @@ class WorkloadSettings(Group):
     scheduler: Annotated[str, Field(description="scheduler that places its pods")] = "default-scheduler"
 
     @model_validator(mode="after")
+    def _is_meant(self) -> WorkloadSettings:
+        if not self.name and not self.selector:
+            raise _misplaced("is missing", "name")
+        if self.name and self.selector:
+            raise _misplaced("give either name or selector", "selector")
+        return self
+
+    @model_validator(mode="after")
     def _has_an_objective(self) -> WorkloadSettings:
         if self.slo is None and self.class_name is None:
             raise _misplaced("is missing", "slo")
         return self
+
+    def named(self, name: str) -> WorkloadSettings:
+        """Return these settings for one of the Deployments that they select."""
+        matches = {key: _filled(getattr(self, key), name) for key in ("match", "router_match")}
+        return self.model_copy(update={"name": name, "selector": {}, **matches})
 
     def in_class(self, of: ClassSettings) -> WorkloadSettings:
         """Return these settings with those of a class where they say nothing themselves."""
@@ -242,7 +268,8 @@ class Settings(Group):
             raise ValueError("must not be empty")
         for index, workload in enumerate(workloads):
             for other in workloads[:index]:
-                _told_apart(workload, other, index)
+                if workload.name and other.name:
+                    told_apart(workload, other, index)
         return workloads
 
     @model_validator(mode="after")
@@ -256,6 +283,14 @@ class Settings(Group):
         return self
 
     @model_validator(mode="after")
+    def _selects_in_a_cluster(self) -> Settings:
+        for index, workload in enumerate(self.workloads):
+            if workload.selector and self.cluster.kind != "kubernetes":
+                message = f"selects Deployments, and cluster.kind is {self.cluster.kind}"
+                raise _misplaced(message, "workloads", index, "selector")
+        return self
+
+    @model_validator(mode="after")
     def _has_a_past_to_keep(self) -> Settings:
         if self.history is not None and self.metrics.source != "prometheus":
             message = f"keeps what comes from Prometheus, and metrics.source is {self.metrics.source}"
@@ -265,8 +300,9 @@ class Settings(Group):
     @model_validator(mode="after")
     def _boosts_are_of_workloads(self) -> Settings:
         known = [f"{workload.namespace}/{workload.name}" for workload in self.workloads]
+        is_known = all(workload.name for workload in self.workloads)
         for index, boost in enumerate(self.boosts):
-            if boost.workload not in known:
+            if is_known and boost.workload not in known:
                 message = f"must be one of {', '.join(known)}"
                 raise _misplaced(message, "boosts", index, "workload")
         return self
@@ -309,7 +345,17 @@ def _in_class(
     return described
 
 
-def _told_apart(workload: WorkloadSettings, other: WorkloadSettings, index: int) -> None:
+def _filled(match: Mapping[str, LabelValues], name: str) -> dict[str, LabelValues]:
+    """Return a match with a Deployment's name where `{name}` stands."""
+    return {
+        label: value.replace("{name}", name)
+        if isinstance(value, str)
+        else tuple(one.replace("{name}", name) for one in value)
+        for label, value in match.items()
+    }
+
+
+def told_apart(workload: WorkloadSettings, other: WorkloadSettings, index: int) -> None:
     """Raise where two workloads are one Deployment, name their variants alike, or share their series."""
     name = f"{workload.namespace}/{workload.name}"
     other_name = f"{other.namespace}/{other.name}"

@@ -17,7 +17,8 @@ from fleet.errors import InputError
 from fleet.workload import LatencyTarget, Slo, Workload
 from foreslice import output
 from foreslice.compose import Surroundings, surroundings_of
-from foreslice.settings.load import load, workloads_of
+from foreslice.selection import load_settled
+from foreslice.settings.load import workloads_of
 from foreslice.settings.schema import Settings
 from foreslice.show import console
 from foreslice.sizing.bill import Bill, bill_of
@@ -58,7 +59,7 @@ def run_what_if(config: Path, change: str, gpu_price: float | None, *, as_json: 
         InputError: Settings or the change cannot be used.
         UnavailableError: The metrics source or the cluster did not answer.
     """
-    settings = load(config).model_copy(update={"acting": False})
+    settings = load_settled(config).model_copy(update={"acting": False})
     asked = change_of(change, workloads_of(settings))
     around = surroundings_of(settings, config.parent)
     try:

@@ -44,24 +44,28 @@ class Turning:
         mode: How far the loop may go with every workload.
         tenants: How many of the shipped tenants.
         acting: Whether anything may be written.
+        day: Day of the shipped traffic to start on.
+        nodes: Nodes of eight cards.
 
     Attributes:
         done: Every step that was written, with the need of its workload: (at_s, result, need).
+        ahead_s: How much later the service's own clock says that it is.
         ticks: Every tick, in order.
     """
 
-    def __init__(self, mode=Mode.FULL, tenants=2, acting=True, day=10):
+    def __init__(self, mode=Mode.FULL, tenants=2, acting=True, day=10, nodes=1):
         drawn = shipped_tenants(CapacityModel([H100_80GB]), SEED)[:tenants]
-        self.world = World(WorldSpec(drawn, start_day=day, nodes=1), SEED)
+        self.world = World(WorldSpec(drawn, start_day=day, nodes=nodes), SEED)
         self.workloads = tuple(replace(tenant.workload, mode=mode) for tenant in drawn)
         self.keys = [workload.key for workload in self.workloads]
         self.metrics, self.cluster = Outages(self.world.metrics), Outages(self.world.cluster)
         self.ticks = []
+        self.ahead_s = 0
         self._acting = acting
         self.restart()
 
     def now_s(self):
-        return self.world.clock.now_s
+        return self.world.clock.now_s + self.ahead_s
 
     def restart(self):
         """Forget everything that the process knew, as a new process does."""
@@ -80,7 +84,7 @@ class Turning:
 
     def run(self, minutes, before_tick=lambda turning, number: None, after_tick=lambda turning, tick: None):
         """Turn for so long; both callbacks see every tick, the first by its number."""
-        start_s = int(self.now_s())
+        start_s = int(self.world.clock.now_s)
         for number, at_s in enumerate(range(start_s, start_s + 60 * minutes + 1, TICK_S)):
             self.world.advance_to(at_s)
             before_tick(self, number)
@@ -97,7 +101,7 @@ class Turning:
         return {(s.key.name, v.name): v.wanted for s in fleet.standings for v in s.variants}
 
     def summary(self):
-        return self.world.summary(int(self.now_s()) // 60 * 60)
+        return self.world.summary(int(self.world.clock.now_s) // 60 * 60)
 
     def _learn(self):
         self.loop.forecast()

@@ -40,6 +40,7 @@ freezes:
 workloads:
   - {name: web, namespace: shop, model: qwen2.5-7b-bf16, mode: full, slo: {ttft: {p95: 1s}}}
 """
+ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 OBSERVE, ACT = "false", "true"
 
 
@@ -255,13 +256,15 @@ def test_the_api_server_takes_every_object_and_knows_every_field(shop, server, s
     assert set(wanted.split()) < set(kinds)
 
 
-def test_what_it_looks_after_stays_when_it_is_uninstalled(shop, own_plane, server, settings, home):
+def test_it_is_upgraded_and_what_it_looks_after_outlives_it(shop, own_plane, server, settings, home):
     """Pods run on, and come back, without its namespace, its rights and its definition."""
 
     def run(*arguments):
         return helm(*arguments, home=home, kubeconfig=own_plane.kubeconfig)
 
-    run("install", RELEASE, CHART, *given(settings(ACT), *EVERYTHING))
+    run("install", RELEASE, CHART, *given(settings(OBSERVE)))
+    assert "foreslice-act" not in {body["metadata"]["name"] for body in server.request("GET", ROLES)["items"]}
+    run("upgrade", RELEASE, CHART, *given(settings(ACT), *EVERYTHING))
     replicas = lambda: server.request("GET", DEPLOYMENTS.path(NAMESPACE, RELEASE))["status"]  # noqa: E731
     until(lambda: replicas().get("readyReplicas") == 2)
     with shop.open(server=as_service_account(own_plane, server)) as cluster:

@@ -161,3 +161,25 @@ def test_a_plan_decided_long_ago_but_still_worked_on_is_kept():
     old = record(StepState.CLAIMED, at_s=0.0, touched=5000.0, goal=Configuration({LARGE: 9}))
 
     assert old.change.name not in to_delete([old, *kept_plans(30)])
+
+
+def test_a_plan_of_another_version_is_read_where_both_agree():
+    """Before readiness was noted, and after something was added that this version does not know."""
+    steps = [
+        {"state": "Done", "at": "1970-01-01T00:20:00Z"},
+        {"state": "Claimed", "at": "1970-01-01T00:20:00Z"},
+    ]
+    body = plan_of(change())
+    older = body | {"status": {"steps": steps}}
+    newer = body | {
+        "spec": {**body["spec"], "budget": "night"},
+        "status": {"steps": [{**step, "cost": 3} for step in steps], "phase": "Moving"},
+    }
+
+    for kept in (record_of(older), record_of(newer)):
+        assert (change().goal, [UP, replace(DOWN, expects=None)]) == (
+            kept.change.goal,
+            [replace(step, expects=None) for step in kept.change.steps],
+        )
+        assert [StepState.DONE, StepState.CLAIMED] == [step.state for step in kept.steps]
+        assert is_open(kept)
