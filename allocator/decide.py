@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from allocator.exchange import exchange
 from allocator.growth import Growth, grow
+from allocator.market import Market
 from allocator.need import Need, NeedTable, Timing
 from allocator.offers import Offers
 from allocator.packing.first_fit import pack
@@ -33,6 +34,7 @@ class Question:
         offers: Shapes and capacities by workload.
         timing: Dwell times by workload.
         at_s: Time of the decision, seconds since the epoch.
+        market: What cards cost, and what queues may use.
     """
 
     fleet: Fleet
@@ -41,6 +43,7 @@ class Question:
     offers: Mapping[WorkloadKey, Offers]
     timing: Mapping[WorkloadKey, Timing]
     at_s: float
+    market: Market = field(default_factory=Market)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 
+import numpy as np
+
 from allocator.decide import Question
 from allocator.packing.cards import Card, Seat
 from allocator.packing.pack import Packing, pack
 from allocator.packing.placement import place
-from allocator.packing.problem import Ask, Problem, Stock
+from allocator.packing.problem import Ask, Problem, Stock, is_whole
 from allocator.packing.standing import standing_on
 from allocator.packing.transition import Transition, transition
 from fleet.boards import Board
@@ -41,7 +43,8 @@ class Target:
         goals: What each workload should run on.
         short: Work that stays uncarried for want of cards, by workload.
         cards: Cards that the goals take.
-        least: Cards that every packing takes at least.
+        cost: What those cards cost, as many where all cost the same.
+        least: What the cards of every packing cost at least.
         binding: What is scarce, dearest first.
         worth: Cards that one replica of each shape is worth in this fleet now.
         packing: What the goals were taken from, `None` where nothing was packed.
@@ -50,15 +53,16 @@ class Target:
     goals: Mapping[WorkloadKey, Configuration] = field(hash=False)
     short: Mapping[WorkloadKey, float] = field(hash=False)
     cards: int
-    least: int
+    cost: float
+    least: float
     binding: tuple[str, ...]
     worth: Mapping[Shape, float] = field(hash=False)
     packing: Packing | None = field(default=None, compare=False, repr=False)
 
     @property
     def gap(self) -> float:
-        """Part by which the goals may take more cards than the best packing, 0 = proven best."""
-        return self.cards / self.least - 1.0 if self.least else 0.0
+        """Part by which the cards of the goals may cost more than the best packing's, 0 = proven best."""
+        return self.cost / self.least - 1.0 if self.least else 0.0
 
     def price(self, configuration: Configuration) -> float:
         """Return the cards that a configuration is worth; a shape nobody could use counts as its cards."""
@@ -74,7 +78,7 @@ def target(question: Question) -> Target:
     """
     problem = _problem(question)
     if not problem.asks:
-        return Target({}, {}, 0, 0, (), {})
+        return Target({}, {}, 0, 0.0, 0.0, (), {})
     ample = pack(replace(problem, stocks=tuple(replace(stock, cards=None) for stock in problem.stocks)))
     cards = cards_of(question.fleet, tuple(stock.board for stock in problem.stocks))
     packing = pack(standing_on(problem, cards, recut=RECUT, restart=RESTART))
@@ -85,7 +89,8 @@ def target(question: Question) -> Target:
         goals=goals,
         short={key: work for key, work in short.items() if work},
         cards=packing.cards,
-        least=_least_cards(ample),
+        cost=_cost(packing),
+        least=_least(ample),
         binding=packing.binding,
         worth=_worth(ample),
         packing=packing,
@@ -106,7 +111,7 @@ def way_to(aim: Target, question: Question) -> Transition:
 
 def _problem(question: Question) -> Problem:
     standings = {standing.key for standing in question.fleet.standings}
-    asks = []
+    asks, market = [], question.market
     for workload in sorted(question.workloads, key=lambda workload: workload.key):
         offers = question.offers[workload.key]
         if workload.key in standings and offers.by_shape:
@@ -117,17 +122,18 @@ def _problem(question: Question) -> Problem:
                     works=offers.works,
                     router=offers.router,
                     limits=workload.limits,
-                    penalty=PENALTY[workload.tier],
+                    queues=market.counted_in(workload.key, workload.tier),
+                    penalty=PENALTY[workload.tier] * market.weight(workload.key),
                 )
             )
     shapes = {shape for ask in asks for shape in ask.works}
-    stocks = tuple(_stocks(question.fleet, shapes))
+    stocks = tuple(_stocks(question.fleet, shapes, market.prices))
     boards = {stock.board.id for stock in stocks}
     usable = (replace(a, works={s: w for s, w in a.works.items() if s.board in boards}) for a in asks)
-    return Problem(stocks, tuple(ask for ask in usable if ask.works))
+    return Problem(stocks, tuple(ask for ask in usable if ask.works), market.limits())
 
 
-def _stocks(fleet: Fleet, shapes: set[Shape]) -> Iterator[Stock]:
+def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float]) -> Iterator[Stock]:
     """Yield the cards of each kind that no one else uses, with the shapes that anyone could use."""
     foreign = _foreign(fleet)
     for board in fleet.boards():
@@ -136,7 +142,8 @@ def _stocks(fleet: Fleet, shapes: set[Shape]) -> Iterator[Stock]:
         cards = sum(gpu.board == board and gpu.uuid not in foreign for gpu in fleet.gpus)
         if offered:
             spans = tuple(sorted({shape.cards for shape in offered if shape.cards > 1}))
-            yield Stock(board, cards=cards, spans=spans, profiles=profiles)
+            price = prices.get(board.id, 1.0)
+            yield Stock(board, price=price, cards=cards, spans=spans, profiles=profiles)
 
 
 def cards_of(fleet: Fleet, boards: Sequence[Board]) -> tuple[Card, ...]:
@@ -174,10 +181,18 @@ def _configuration(packing: Packing, row: int) -> Configuration:
     return Configuration(counts)
 
 
-def _least_cards(packing: Packing) -> int:
-    """Return the cards that every packing takes; what the bound counts for uncarried work is taken off."""
+def _cost(packing: Packing) -> float:
+    """Return what the cards of a packing cost."""
+    price = np.array([stock.price for stock in packing.tableau.problem.stocks])
+    cuts = packing.packed.cuts
+    return float(packing.packed.cards @ (cuts.width * price[cuts.stock]))
+
+
+def _least(packing: Packing) -> float:
+    """Return what the cards of every packing cost; what the bound counts for uncarried work is taken off."""
     uncarried = float((packing.packed.columns.short * packing.tableau.penalty).sum())
-    return max(0, ceil(packing.bound.value - uncarried - ROUNDING))
+    least = max(0.0, packing.bound.value - uncarried)
+    return float(ceil(least - ROUNDING)) if is_whole(packing.tableau.problem) else least
 
 
 def _worth(packing: Packing) -> Mapping[Shape, float]:

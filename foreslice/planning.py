@@ -21,7 +21,8 @@ from fleet.shape import Configuration
 from fleet.workload import Mode, Workload
 from foreslice import output, preview, show, snapshot
 from foreslice.compose import loop_of, surroundings_of
-from foreslice.settings.load import load, workloads_of
+from foreslice.settings.load import load, market_of, workloads_of
+from foreslice.settings.schema import Settings
 
 ALTERNATIVES = 3
 """Configurations beside the goal that are shown, cheapest first."""
@@ -92,7 +93,7 @@ def question_of(snapshot_file: Path | None, config: Path, demand: Path | None) -
     if snapshot_file is None:
         question = _seen_now(config)
     else:
-        question = _with_policies(snapshot.read(snapshot_file), workloads_of(load(config)), config)
+        question = _with_policies(snapshot.read(snapshot_file), load(config), config)
     return question if demand is None else _with_demand(question, demand)
 
 
@@ -111,6 +112,7 @@ def report_of(question: Question) -> dict[str, Any]:
             "least": aim.least,
             "gap": aim.gap,
             "target_without_forecast": blind.cards,
+            "cost": aim.cost,
         },
         "binding": list(aim.binding),
         **_way(aim, question),
@@ -196,10 +198,10 @@ def _alternatives(
     return sorted(others, key=lambda one: (aim.price(one), str(one)))[:ALTERNATIVES]
 
 
-def _with_policies(question: Question, workloads: tuple[Workload, ...], config: Path) -> Question:
+def _with_policies(question: Question, settings: Settings, config: Path) -> Question:
     """Return the question under the policies of settings; what capacities rest on must be the same."""
     known = {workload.key: workload for workload in question.workloads}
-    chosen = tuple(workload for workload in workloads if workload.mode is not Mode.OFF)
+    chosen = tuple(workload for workload in workloads_of(settings) if workload.mode is not Mode.OFF)
     for workload in chosen:
         before = known.get(workload.key)
         if before is None:
@@ -210,7 +212,7 @@ def _with_policies(question: Question, workloads: tuple[Workload, ...], config: 
             continue
         raise InputError(f"{UNLIKE}: {problem}", where=f"settings {config}", fix="take a new snapshot")
     offers = {w.key: Offers(w.router, question.offers[w.key].by_shape) for w in chosen}
-    return replace(question, workloads=chosen, offers=offers)
+    return replace(question, workloads=chosen, offers=offers, market=market_of(settings))
 
 
 def _capacity_rests_on(workload: Workload) -> tuple[object, ...]:
@@ -276,7 +278,7 @@ def _as_text(report: Mapping[str, Any]) -> RenderableType:
     cards = report["cards"]
     summary = (
         f"{cards['in_use']} of {cards['there']} cards in use; the target takes {cards['target']}, "
-        f"no packing less than {cards['least']} (gap {cards['gap']:.1%}); "
+        f"no packing costs less than {cards['least']:g} (gap {cards['gap']:.1%}); "
         f"without the forecast it takes {cards['target_without_forecast']}."
     )
     unit = "Work is in full reference replicas (1.00 = one whole card at its limit)."

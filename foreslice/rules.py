@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from apscheduler.triggers.cron import CronTrigger
 
 from actuator.pace import FallLimits
+from allocator.market import Market
 from foreslice.boosts import Boost
 
 
@@ -50,12 +51,14 @@ class Rules:
         limits: How fast the fleet may shrink.
         freezes: When nothing is moved or removed.
         boosts: Rises that are announced.
+        market: What cards cost, and what queues may use.
     """
 
     acting: bool
     limits: FallLimits = field(default_factory=FallLimits)
     freezes: tuple[Freeze, ...] = ()
     boosts: tuple[Boost, ...] = ()
+    market: Market = field(default_factory=Market)
 
     def frozen(self, at_s: float) -> Iterable[str]:
         """Yield why nothing is moved or removed at this time, one line each."""

@@ -163,7 +163,9 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
             "foreslice_gpus_target", "Cards that the cheapest packing found takes.", tick.target.cards
         )
         yield GaugeMetricFamily(
-            "foreslice_gpus_least", "Cards that every packing of what must be kept takes.", tick.target.least
+            "foreslice_gpus_least",
+            "Least cost of the cards of any packing of what must be kept, in cards where all cost the same.",
+            tick.target.least,
         )
         yield GaugeMetricFamily(
             "foreslice_target_gap_ratio",

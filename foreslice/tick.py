@@ -217,6 +217,7 @@ class Loop:
             offers={key: outlook.offers for key, outlook in outlooks.items()},
             timing=timing,
             at_s=at_s,
+            market=self._rules.market,
         )
         return seen, question
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from allocator.market import Market
 from capacity.catalogue import MODELS, ModelSpec
 from fleet.errors import InputError
 from fleet.workload import LatencyTarget, Limits, Mode, Slo, Workload, WorkloadKey
@@ -61,7 +62,18 @@ def rules_of(settings: Settings) -> Rules:
     """Return what the settings let the loop do, and when."""
     freezes = tuple(freeze.freeze() for freeze in settings.freezes)
     boosts = tuple(boost.boost() for boost in settings.boosts)
-    return Rules(settings.acting, settings.shrink.limits(), freezes, boosts)
+    return Rules(settings.acting, settings.shrink.limits(), freezes, boosts, market_of(settings))
+
+
+def market_of(settings: Settings) -> Market:
+    """Return what the settings say of cards and teams."""
+    return Market(
+        prices={board: cards.price for board, cards in settings.cards.items()},
+        queues={name: queue.queue(name) for name, queue in settings.queues.items()},
+        queue_of={
+            WorkloadKey(w.namespace, w.name): w.queue for w in settings.workloads if w.queue is not None
+        },
+    )
 
 
 def workloads_of(settings: Settings) -> tuple[Workload, ...]:

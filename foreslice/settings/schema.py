@@ -17,6 +17,7 @@ from foreslice.settings.durations import History, Lead, Pause, written
 from foreslice.settings.engines import AUTO, EngineSettings, LabelValues, Several, engines_of, misfit
 from foreslice.settings.group import Group
 from foreslice.settings.learning import LearningSettings
+from foreslice.settings.market import CardSettings, QueueSettings
 from foreslice.settings.model import ModelSettings, one_of, or_a_name
 from foreslice.settings.restraint import FreezeSettings, ShrinkSettings
 from foreslice.settings.slo import ClassSettings, ModeName, ReplicaSettings, SloSettings
@@ -77,6 +78,9 @@ class WorkloadSettings(Group):
     replicas: ReplicaSettings = ReplicaSettings()
     mechanism: Annotated[Literal["dra"], Field(description="how its shapes are made real")] = "dra"
     scheduler: Annotated[str, Field(description="scheduler that places its pods")] = "default-scheduler"
+    queue: Annotated[Name | None, Field(description="queue whose limits its target keeps; default: none")] = (
+        None
+    )
 
     @model_validator(mode="after")
     def _is_meant(self) -> WorkloadSettings:
@@ -249,6 +253,13 @@ class Settings(Group):
     classes: Annotated[
         dict[Name, ClassSettings], Field(description="what several workloads have in common, by name")
     ] = Field(default_factory=dict)
+    cards: Annotated[
+        dict[str, CardSettings],
+        Field(description="kinds of cards, by what `foreslice capacity` calls them"),
+    ] = Field(default_factory=dict)
+    queues: Annotated[dict[Name, QueueSettings], Field(description="queues of teams, by name")] = Field(
+        default_factory=dict
+    )
     workloads: Annotated[tuple[WorkloadSettings, ...], Field(json_schema_extra={"minItems": 1})]
 
     @field_validator("workloads")
@@ -305,6 +316,21 @@ class Settings(Group):
             if is_known and boost.workload not in known:
                 message = f"must be one of {', '.join(known)}"
                 raise _misplaced(message, "boosts", index, "workload")
+        return self
+
+    @field_validator("cards")
+    @classmethod
+    def _known_boards(cls, cards: dict[str, CardSettings]) -> dict[str, CardSettings]:
+        for board in cards.keys() - BOARDS.keys():
+            raise _misplaced(f"must be one of {', '.join(BOARDS)}", board)
+        return cards
+
+    @model_validator(mode="after")
+    def _queues_are_there(self) -> Settings:
+        for index, workload in enumerate(self.workloads):
+            if workload.queue is not None and workload.queue not in self.queues:
+                known = ", ".join(self.queues) or "none is described"
+                raise _misplaced(f"is no queue of queues ({known})", "workloads", index, "queue")
         return self
 
     @model_validator(mode="after")

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from allocator.market import Market
 from allocator.target import cards_of, target
+from fleet.ledgers.queues import UNLIMITED, Queue
 from fleet.workload import Limits, Router, Tier
 from tests.builders.deciding import need, offers, question, workload
 from tests.builders.fleet import BOARD, configuration, fleet, key, running, shape, standing
@@ -89,3 +91,42 @@ def test_the_least_is_proven_where_small_slices_would_be_too_many_replicas(route
 
     assert 10 == aim.cards
     assert 10 == aim.least
+
+
+class TestMarket:
+    """Two workloads of a whole card each, in queues of a fleet with cards enough."""
+
+    def aim(self, tiers=(Tier.BALANCED, Tier.BALANCED), names=("low", "high"), prices=None, **limits):
+        queues = {
+            "low": Queue("low", quota=UNLIMITED, limit=limits.pop("low", UNLIMITED), priority=1),
+            "high": Queue("high", limit=UNLIMITED, priority=2, **{"quota": UNLIMITED, **limits}),
+        }
+        scene = asked(a=1.0, b=1.0)
+        workloads = tuple(replace(w, tier=t) for w, t in zip(scene.workloads, tiers, strict=True))
+        queue_of = dict(zip((key("a"), key("b")), names, strict=True))
+        return target(
+            replace(scene, workloads=workloads, market=Market(prices or {}, queues, queue_of)),
+        )
+
+    def test_cards_cost_what_they_are_said_to_and_so_does_the_least(self):
+        aim = self.aim(prices={BOARD.id: 2.5})
+        assert (2, 5.0, pytest.approx(5.0)) == (aim.cards, aim.cost, aim.least)
+
+    def test_a_queue_keeps_its_limit_and_others_do_not_count_against_it(self):
+        assert {} == self.aim().short
+        aim = self.aim(low=0.5)
+        assert {key("a"): 1.0} == aim.short
+        assert "queue low: 0.5 GPUs" in aim.binding[0]
+
+    def test_of_one_tier_the_queue_of_lower_priority_is_short(self):
+        scene = asked(cards=1, stands="1 x 3g.40gb", a=1.0, b=1.0)
+        queues = {name: Queue(name, limit=UNLIMITED, priority=n) for n, name in enumerate(("p", "q"))}
+        for names, short in ((("p", "q"), "a"), (("q", "p"), "b")):
+            queue_of = dict(zip((key("a"), key("b")), names, strict=True))
+            aim = target(replace(scene, market=Market({}, queues, queue_of)))
+            assert {key(short)} == set(aim.short)
+
+    def test_the_strict_stay_within_what_their_queue_is_guaranteed_and_others_need_not(self):
+        strict = (Tier.STRICT, Tier.STRICT)
+        assert {key("b")} == set(self.aim(strict, quota=0.0).short)
+        assert {} == self.aim(quota=0.0).short

@@ -68,7 +68,7 @@ def tick(name="chat", reactive=0.4, peaks=..., short=0.25, conditions=()):
         (decision,),
         (StepResult(key(name), step, Outcome.DONE, "because"),),
         conditions,
-        target=Target({}, {}, 3, 2, (), {}),
+        target=Target({}, {}, 3, 3.0, 2.0, (), {}),
         leads=True,
     )
 
