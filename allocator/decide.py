@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
 
 from allocator.exchange import exchange
 from allocator.growth import Growth, grow
@@ -16,11 +18,13 @@ from allocator.market import Market
 from allocator.need import Need, NeedTable, Timing
 from allocator.offers import Offers
 from allocator.packing.first_fit import pack
-from allocator.reshape import reshape
+from allocator.reshape import WORTHWHILE_GPU, leaving, reshape, saved
 from allocator.room import Room, room_of
 from fleet.cluster import Fleet, Standing
 from fleet.shape import WHOLE, Configuration
 from fleet.workload import Mode, Workload, WorkloadKey
+
+NO_AIMS: Mapping[WorkloadKey, Configuration] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,32 +81,51 @@ class Decision:
 
 def additions(question: Question) -> tuple[Decision, ...]:
     """Return for every workload what must be added now; asked every tick, from the newest need."""
-    return _decide(question, may_move=False)
+    return _decide(question, may_move=False)[0]
 
 
-def plan(question: Question) -> tuple[Decision, ...]:
-    """Return for every workload what should be added, moved or removed."""
-    return _decide(question, may_move=True)
+def plan(question: Question, aims: Mapping[WorkloadKey, Configuration] = NO_AIMS) -> tuple[Decision, ...]:
+    """Return for every workload what should be added, moved or removed.
+
+    Two ways are worked out in the scheduler's own room: workload by workload, each by what its move saves,
+    and towards `aims`, with which a packing of the whole fleet takes fewest cards. That packing chooses the
+    places of replicas, which the scheduler does not leave to us: its way is taken only where it ends better.
+    """
+    alone, alone_worth = _decide(question, may_move=True)
+    if not aims:
+        return alone
+    led, led_worth = _decide(question, may_move=True, aims=aims)
+    return led if led_worth > alone_worth + WORTHWHILE_GPU else alone
 
 
-def _decide(question: Question, *, may_move: bool) -> tuple[Decision, ...]:
-    room = room_of(question.fleet)
+def _decide(
+    question: Question, *, may_move: bool, aims: Mapping[WorkloadKey, Configuration] = NO_AIMS
+) -> tuple[tuple[Decision, ...], float]:
+    """Return the decisions, and what they are worth in cards once all is done."""
+    room = start_room = room_of(question.fleet)
     standings = {standing.key: standing for standing in question.fleet.standings}
     decisions = []
+    given_back, shares = [], 0.0
     for workload in _in_order(question):
         standing = standings.get(workload.key)
         if standing is None:
             continue
         need = question.needs[workload.key, 0]
-        seen = _one(question, workload, standing, need, room, may_move=may_move)
+        one = partial(_one, question, workload, standing, may_move=may_move)
+        seen = one(need, room, aim=aims.get(workload.key))
         blind = seen
         if may_move or seen.because:
-            blind = _one(question, workload, standing, need.without_forecast(), room, may_move=may_move)
+            blind = one(need.without_forecast(), room)
+        if workload.mode.may_add:
+            offers = question.offers[workload.key]
+            shares += offers.price(standing.wanted) - offers.price(seen.goal)
+            given_back += leaving(standing, seen.goal)
         room = seen.room if workload.mode.may_add else room  # advice takes no room away from those that act
         decisions.append(
             Decision(workload.key, need, standing.wanted, seen.goal, seen.short, seen.because, blind.goal)
         )
-    return tuple(decisions)
+    cards = start_room.cards_without(()) - room.cards_without(given_back)
+    return tuple(decisions), saved(shares, cards)
 
 
 def _in_order(question: Question) -> list[Workload]:
@@ -111,7 +134,14 @@ def _in_order(question: Question) -> list[Workload]:
 
 
 def _one(
-    question: Question, workload: Workload, standing: Standing, need: Need, room: Room, *, may_move: bool
+    question: Question,
+    workload: Workload,
+    standing: Standing,
+    need: Need,
+    room: Room,
+    *,
+    may_move: bool,
+    aim: Configuration | None = None,
 ) -> Growth:
     """Return what is added; where nothing has to be and no plan is under way, what may be moved."""
     offers = question.offers[workload.key]
@@ -126,7 +156,7 @@ def _one(
     if not may_move:
         return growth
     timing = question.timing[workload.key]
-    moved = reshape(workload, standing, need, offers, room, timing, question.at_s)
+    moved = reshape(workload, standing, need, offers, room, timing, question.at_s, aim)
     return Growth(moved.goal, moved.room, 0.0, moved.because)
 
 

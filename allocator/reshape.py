@@ -44,21 +44,25 @@ def reshape(
     room: Room,
     timing: Timing,
     at_s: float,
+    aim: Configuration | None = None,
 ) -> Reshape:
     """Return the configuration of one shape that carries need-keep and saves most, if the way is safe.
 
     Old replicas stay until the new ones are ready, so the move is tried in the room that is left
     beside them, and no state on the way may carry less than need-keep. Between goals that save the
-    same, the one that carries more is taken.
+    same, the one that carries more is taken. What the whole fleet packs best with, `aim`, is taken
+    whatever it saves here, where it still carries need-keep and the way is safe.
     """
+    if aim is not None and (led := _led(workload, standing, need, offers, room, timing, at_s, aim)):
+        return led
     start, price = standing.wanted, offers.price(standing.wanted)
-    best, best_saved = Reshape(start, room, ()), WORTHWHILE_GPU
+    best, best_worth = Reshape(start, room, ()), WORTHWHILE_GPU
     first_refusal: tuple[str, ...] = ()
     not_now = _not_now(standing, need, timing, at_s)
     for goal in offers.of_one_shape(need.keep, workload.limits):
         shares = price - offers.price(goal)
         devices = leaving(standing, goal)
-        if _saved(shares, len({device.gpu for device in devices})) < best_saved:
+        if saved(shares, len({device.gpu for device in devices})) < best_worth:
             continue
         refusal = not_now or _refusal(standing, start, need, goal, offers, timing, at_s)
         moved = room.beside(standing, goal) if refusal is None else None
@@ -67,16 +71,39 @@ def reshape(
                 first_refusal = first_refusal or (refusal or f"no room to build {goal} beside {start}",)
             continue
         cards = room.cards_without(()) - moved.cards_without(devices)
-        saved = _saved(shares, cards)
-        if saved > best_saved + ROUNDING or (saved >= best_saved and best.goal == start):
+        worth = saved(shares, cards)
+        if worth > best_worth + ROUNDING or (worth >= best_worth and best.goal == start):
             why = (
                 f"{start} to {goal} frees {shares:.2f} GPU in shares, {cards} cards; carries {need.keep:.2f}"
             )
-            best, best_saved = Reshape(goal, moved, (why,)), saved
+            best, best_worth = Reshape(goal, moved, (why,)), worth
     return best if best.because else Reshape(start, room, first_refusal)
 
 
-def _saved(shares: float, cards: int) -> float:
+def _led(
+    workload: Workload,
+    standing: Standing,
+    need: Need,
+    offers: Offers,
+    room: Room,
+    timing: Timing,
+    at_s: float,
+    aim: Configuration,
+) -> Reshape | None:
+    """Return the move to `aim`, `None` where it is not one to make now."""
+    start, limits = standing.wanted, workload.limits
+    if offers.short(aim, need.keep) or not limits.min_replicas <= aim.replicas <= limits.max_replicas:
+        return None
+    if aim.counts == start.counts:
+        return Reshape(start, room, ())
+    if _not_now(standing, need, timing, at_s) or _refusal(standing, start, need, aim, offers, timing, at_s):
+        return None
+    moved = room.beside(standing, aim)
+    why = f"{start} to {aim}, with which the fleet takes fewest cards; carries {need.keep:.2f}"
+    return None if moved is None else Reshape(aim, moved, (why,))
+
+
+def saved(shares: float, cards: int) -> float:
     """Return what a move is worth in cards: half of its shares at once, the rest as it empties cards."""
     return ON_PAPER * shares + (1 - ON_PAPER) * cards
 

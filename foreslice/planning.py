@@ -102,7 +102,7 @@ def report_of(question: Question) -> dict[str, Any]:
     aim = target(question)
     without = {at: need.without_forecast() for at, need in question.needs.items()}
     blind = target(replace(question, needs=without))
-    decided = {decision.workload: decision for decision in plan(question)}
+    decided = {decision.workload: decision for decision in plan(question, aim.goals)}
     return {
         "at_s": question.at_s,
         "cards": {

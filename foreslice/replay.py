@@ -39,6 +39,9 @@ from simulator.world import World, WorldSpec
 DRAWN_WINDOW_S = 300
 """Window whose forecast peaks are kept for pictures."""
 
+AIM_EVERY_S = 300
+"""How often a replay works out where the whole fleet should be, virtual seconds."""
+
 PROGRESS_EVERY_S = 600
 """How often a replay says how far it is, virtual seconds."""
 
@@ -212,6 +215,8 @@ def replay(policy: Policy, day: Day, on_progress: Callable[[Progress], None] = l
             if at_s % BUCKET_S == BUCKET_LAG_S or at_s == world.start_s:
                 loop.forecast()
                 loop.plan()
+            if at_s % AIM_EVERY_S == BUCKET_LAG_S:
+                loop.aim()
         if at_s % PROGRESS_EVERY_S == 0:
             on_progress(recorder.progress(at_s, (at_s - world.start_s) / day.length_s))
     return recorder.result(end_s)

@@ -24,7 +24,7 @@ from fleet.cards import CardShares
 from fleet.cluster import Fleet
 from fleet.demand import NowReading
 from fleet.errors import UnavailableError
-from fleet.shape import Shape
+from fleet.shape import Configuration, Shape
 from fleet.workload import Workload, WorkloadKey
 from foreslice.boosts import announced
 from foreslice.clock import Clock
@@ -134,12 +134,16 @@ class Loop:
         seen, question = self._observe()
         self._asked = question
         if question is not None:
-            self._planned = {decision.workload: decision for decision in plan(question)}
+            self._planned = {decision.workload: decision for decision in plan(question, self._aims())}
             self._planned_at_s = seen.at_s
 
     def aim(self) -> None:
         """Work out where the whole fleet should be for what was planned for, and how few cards would do."""
         self._target = target(self._asked) if self._asked is not None else None
+
+    def _aims(self) -> Mapping[WorkloadKey, Configuration]:
+        """Return the newest target's configurations; additions never wait for it."""
+        return self._target.goals if self._target is not None else {}
 
     def question(self) -> Question | None:
         """Return what would be decided on now, `None` without a cluster to look at."""

@@ -77,6 +77,7 @@ def test_a_plan_says_target_certificate_reasons_and_what_it_were_without_the_for
         "least": 1,
         "gap": 0.0,
         "target_without_forecast": 1,
+        "cost": 1.0,
     } == report["cards"]
     first = report["workloads"][0]
     assert ("serving/a", "1 x whole", "1 x 3g.40gb") == (first["workload"], first["stands"], first["target"])
