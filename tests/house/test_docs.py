@@ -74,7 +74,7 @@ def test_every_metric_is_explained_and_no_other(pages):
     [text] = [text for path, text in pages.items() if path.name == "operate.md"]
     explained = set(re.findall(r"^\| `(foreslice_\w+)` \|", text, re.MULTILINE))
     telemetry = Telemetry()
-    telemetry.observe(Tick(NOW_S, fleet=fleet(1), target=Target({}, {}, 0, 0, (), {}), leads=True))
+    telemetry.observe(Tick(NOW_S, fleet=fleet(1), target=Target({}, {}, 0, 0.0, 0.0, (), {}), leads=True))
     # A counter is read under the name of its samples.
     exported = {
         f"{metric.name}_total" if metric.type == "counter" else metric.name

@@ -19,7 +19,7 @@ METRIC = re.compile(r"\bforeslice_\w+")
 def exported():
     """Names under which each metric is read."""
     telemetry = Telemetry()
-    telemetry.observe(Tick(NOW_S, fleet=fleet(1), target=Target({}, {}, 0, 0, (), {}), leads=True))
+    telemetry.observe(Tick(NOW_S, fleet=fleet(1), target=Target({}, {}, 0, 0.0, 0.0, (), {}), leads=True))
     suffixes = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}
     return {
         f"{metric.name}{suffix}"

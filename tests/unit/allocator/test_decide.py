@@ -10,7 +10,7 @@ from fleet.cluster import Gpu
 from fleet.devices import Device
 from fleet.workload import Mode, Router, Tier
 from tests.builders.deciding import need, offers, question, workload
-from tests.builders.fleet import configuration, fleet, running, standing
+from tests.builders.fleet import NOW_S, configuration, fleet, key, running, standing
 
 
 def asked(cards=1, **works):
@@ -130,3 +130,42 @@ def test_slices_of_one_board_are_packed_on_cards_of_that_board():
         allocated=(*scene.allocated, *slices),
     )
     assert 2 == cards_if_packed(both)
+
+
+class TestAims:
+    """Two large slices stand where a large and a small one would do; there is room for one small one."""
+
+    MIX = configuration("1 x 1g.10gb + 1 x 3g.40gb")
+
+    def planned(self, aim=MIX, router=Router.LEAST_LOADED, foreign=("4g40gb-5-0", "2g20gb-14-4"), **more):
+        held = [("node-0", f"gpu-1-mig-{name}") for name in foreign]
+        scene = running(fleet(2, foreign=held), standing("chat", "2 x 3g.40gb"))
+        offered = offers({"1g.10gb": 0.1, "3g.40gb": 0.4}, router)
+        asked = question(
+            scene, [workload(router=router)], [need(up=0.5, **more)], {"chat": offered}, at_s=NOW_S + 7200
+        )
+        (decision,) = plan(asked, {key("chat"): aim})
+        return decision
+
+    def test_what_the_fleet_packs_best_with_is_gone_to_where_that_gives_back_more(self):
+        decision = self.planned()
+        assert "1 x 1g.10gb + 1 x 3g.40gb" == str(decision.goal)
+        assert "with which the fleet takes fewest cards; carries 0.50" in decision.because[0]
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"router": Router.EQUAL},
+            {"distrust": ("a pod is not scraped",)},
+            {"aim": configuration("1 x 3g.40gb")},
+            {"aim": configuration("2 x 1g.10gb + 1 x 3g.40gb")},
+            {"aim": configuration("2 x 3g.40gb")},
+        ],
+        ids=["equal shares", "not trusted", "too little", "no room", "stands already"],
+    )
+    def test_not_where_it_must_not_or_cannot_be(self, more):
+        assert "2 x 3g.40gb" == str(self.planned(**more).goal)
+
+    def test_not_where_one_by_one_ends_better(self):
+        """Seven small places are free: five of them, and the card of the large ones is."""
+        assert "5 x 1g.10gb" == str(self.planned(foreign=()).goal)

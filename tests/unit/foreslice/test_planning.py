@@ -124,7 +124,7 @@ def test_a_person_sees_a_table_and_the_certificate(files, capsys):
     print_plan(*files(a=0.4), None, as_json=False)
     text = capsys.readouterr().out
     assert "serving/a" in text
-    assert "no packing less than 1" in text
+    assert "no packing costs less than 1" in text
 
 
 def test_too_few_cards_are_said_with_who_is_short():
