@@ -34,6 +34,7 @@ from foreslice.commands.options import (
     EXIT_UNREAD,
 )
 from foreslice.commands.plan import plan, snapshot
+from foreslice.commands.pool import pool
 from foreslice.commands.recipe import recipe
 from foreslice.commands.replay import replay
 from foreslice.commands.sharing import sharing
@@ -65,6 +66,7 @@ app.command()(discover)
 app.command()(doctor)
 app.command()(sharing)
 app.command()(plan)
+app.command()(pool)
 app.command()(snapshot)
 app.add_typer(config, name="config")
 app.add_typer(layout, name="layout")

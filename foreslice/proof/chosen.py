@@ -46,19 +46,19 @@ def choose(forecasts: Book, off: Book, oracle: Book, allowed: float, block: int)
     """
     before = slice(0, block)
     ahead, rules, known = (one.blocks(before).total for one in (forecasts, off, oracle))
-    best = _cheapest(ahead, allowed)
+    best = cheapest_surely(ahead, allowed)
     value = value_of(rules, _only(ahead, best), known)
     pays = (
         value.value is not None and value.low is not None and value.value > PAYS and value.low > PAYS_AT_LEAST
     )
-    knobs, at = (forecasts.knobs, best) if pays else (off.knobs, _cheapest(rules, allowed))
+    knobs, at = (forecasts.knobs, best) if pays else (off.knobs, cheapest_surely(rules, allowed))
     setting = knobs[at]
     if not isinstance(setting, Setting):
         raise TypeError("only settings are chosen")
     return Choice(block, before.stop, setting, value, pays)
 
 
-def _cheapest(settings: Ledger, allowed: float) -> int:
+def cheapest_surely(settings: Ledger, allowed: float) -> int:
     """Return the cheapest setting that left no more unserved in most draws, else the one that left least."""
     blocks = len(settings.asked)
     drawn = np.random.default_rng(0).multinomial(blocks, np.full(blocks, 1 / blocks), DRAWS).T

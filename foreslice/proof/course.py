@@ -107,9 +107,18 @@ FIRST_FORECAST_S = 3 * DAY_S
 
 def courses_of(scene: Scene, grid: Grid, on_progress: Callable[[float], None]) -> list[Course]:
     """Return the workloads of a scene on a grid, with forecasts that knew nothing later than their step."""
+    return _courses(scene, grid, _paths(scene, grid, on_progress))
+
+
+def unforeseen(scene: Scene, grid: Grid) -> list[Course]:
+    """Return the workloads of a scene on a grid without forecasts, for rules that need none."""
+    steps = len(scene.parts[0].work) * BUCKET_S // grid.step_s
+    return _courses(scene, grid, [np.full((len(QUANTILES), steps), np.nan)] * len(scene.parts))
+
+
+def _courses(scene: Scene, grid: Grid, paths: list[Floats]) -> list[Course]:
     per_minute = BUCKET_S // grid.step_s
     span = slice(grid.start, grid.start + grid.steps)
-    paths = _paths(scene, grid, on_progress)
     courses = []
     for part, path in zip(scene.parts, paths, strict=True):
         demand = np.repeat(part.filled, per_minute)

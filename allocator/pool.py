@@ -1,0 +1,54 @@
+"""The standby pool: how many slices, and whose engines sleep together.
+
+Each workload's own insurance against its own bursts is what costs most, and bursts of different workloads
+seldom coincide. So the pool is sized by the fleet's *summed* need, never by the sum of what each may need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+Needs = NDArray[np.int64]
+
+
+def slices_for(needed: Needs, quantile: float) -> int:
+    """Return the slices of a pool that were enough in a share of the time, nearest rank among n + 1.
+
+    Args:
+        needed: Slices that workloads needed beyond their own, by step and workload, while it was known.
+        quantile: Share of the time, above 0.
+    """
+    if not len(needed):
+        return 0
+    total = np.sort(needed.sum(axis=1))
+    rank = min(len(total), ceil(quantile * (len(total) + 1)))
+    return int(total[rank - 1])
+
+
+def hosts(needed: Needs, size: int) -> tuple[tuple[int, ...], ...]:
+    """Return which workloads sleep together, in groups of at most `size`: those whose bursts do not meet.
+
+    A slice keeps the weights of all its sleepers in its host's memory, which is what bounds a group. Greedy:
+    the most restless first, each into the group with room whose need varies least with its own.
+
+    Args:
+        needed: Slices that workloads needed beyond their own, by step and workload.
+        size: Workloads in a group at most.
+    """
+    workloads = needed.shape[1]
+    groups: list[list[int]] = [[] for _ in range(ceil(workloads / size))]
+    together = np.cov(needed.T.astype(np.float64)) if len(needed) > 1 else np.zeros((workloads, workloads))
+    together = together.reshape(workloads, workloads)
+    for one in sorted(range(workloads), key=lambda each: (-together[each, each], each)):
+        open_groups = [group for group in groups if len(group) < size]
+        best = min(open_groups, key=lambda group: (_meeting(together, one, group), len(group)))
+        best.append(one)
+    return tuple(tuple(sorted(group)) for group in groups)
+
+
+def _meeting(together: NDArray[np.float64], one: int, group: Sequence[int]) -> float:
+    return float(together[one, list(group)].sum()) if group else 0.0

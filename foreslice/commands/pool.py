@@ -1,0 +1,40 @@
+"""Command ``pool``: what a standby pool that workloads share would save."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fleet.errors import InputError
+from foreslice.commands.options import Output, OutputForm
+
+LONGEST_WAKE_S = 30.0
+"""Half a minute, the shortest step of a replay: what takes longer to wake is no standby."""
+
+
+def pool(
+    trace: Annotated[
+        Path, typer.Option(help="Tidy CSV or Parquet: time, workload, rate, or a request a row.")
+    ],
+    fleet: Annotated[Path, typer.Option(help="Fleet file, see config/replay/pool.yaml.")],
+    sleepers: Annotated[
+        int, typer.Option(min=0, help="Engines whose weights a slice's host can keep; 0 = of any workload.")
+    ] = 0,
+    wake: Annotated[str, typer.Option(help="Until a woken engine serves, 30 s at most.")] = "10s",
+    forecast: Annotated[
+        bool, typer.Option("--forecast", help="Try a forecast as the baseline, too; takes minutes.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the sizes of workloads.")] = 1,
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Say what a pool of spare slices, shared by sleeping engines, would save on a recorded trace."""
+    from foreslice.proof.pool import Asked, run_pool
+    from foreslice.settings.durations import seconds
+
+    try:
+        wake_s = seconds(wake)
+    except ValueError as error:
+        raise InputError(str(error), where="--wake", fix="write e.g. 10s") from error
+    if not 0 <= wake_s <= LONGEST_WAKE_S:
+        raise InputError(f"{wake} is out of range", where="--wake", fix="give 30s at most")
+    run_pool(trace, fleet, Asked(sleepers or None, wake_s, forecast), seed, as_json=output is Output.JSON)
