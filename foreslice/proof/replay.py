@@ -14,6 +14,7 @@ from fleet.errors import InputError
 from foreslice import output, show
 from foreslice.proof.fleet import ReplayFleet, read_fleet
 from foreslice.proof.output import HEAD, Told, advice, as_json, chosen_after, rows, verdict
+from foreslice.proof.page import page as page_of
 from foreslice.proof.scene import Scene, scene_of
 from foreslice.proof.sweep import (
     BOUND,
@@ -31,7 +32,6 @@ from foreslice.proof.sweep import (
 )
 from foreslice.proof.trace import read_trace
 from foreslice.proof.trail import figures_of, trail_of
-from foreslice.report import value
 from foreslice.settings.durations import written
 
 ALWAYS = (
@@ -88,7 +88,7 @@ def run_replay(
         )
     if page is not None:
         page.write_text(
-            value.page(trace.name, seed, done.scene, done.told, done.fleet.unserved), encoding="utf-8"
+            page_of(trace.name, seed, done.scene, done.told, done.fleet.unserved), encoding="utf-8"
         )
     figures = {"trace": str(trace), "fleet": str(fleet), "seed": seed} | as_json(
         done.scene, done.told, done.fleet.unserved

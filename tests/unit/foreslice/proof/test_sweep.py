@@ -7,12 +7,12 @@ from foreslice.proof import books
 from foreslice.proof.chosen import choose
 from foreslice.proof.course import QUANTILES, Course, Grid
 from foreslice.proof.output import Told, as_json, verdict
+from foreslice.proof.page import page
 from foreslice.proof.scene import Part, Piece, Scene, glide, jump
 from foreslice.proof.setting import FORECASTS, FORESIGHT, HOLDS, Rule, Setting
 from foreslice.proof.split import reasons, split_of, worst_hours
 from foreslice.proof.sweep import RIVALS, Asked, Looking, play, unserved
 from foreslice.proof.trail import figures_of, trail_of
-from foreslice.report.value import page
 from predictor.value.ledger import Limits, foreknown
 from simulator.rivals.rules import ahead
 
