@@ -18,7 +18,7 @@ from predictor.forecasters.residual import Residual
 from predictor.learning import Learning, Train
 from predictor.ports import BUCKET_S, Floats, WorkSeries
 from predictor.track import DAY, WIDTHS, Track
-from predictor.value.gate import Gate
+from predictor.value.gate import RECENT_MIN, Gate
 
 REMEMBERED_DAYS = 3
 """Earlier days (UTC) whose losses are compared."""
@@ -54,8 +54,9 @@ class Ladder:
     def fit(self, history: WorkSeries) -> Self:
         """Learn from a history, forgetting any other, and return self."""
         track = Track(history.start_s)
-        self._residual.follow(track, len(history.work))
-        self._daily.follow(track, len(history.work))
+        asked_from = len(history.work) - (RECENT_MIN if self._gate is not None else 0)
+        self._residual.follow(track, asked_from)
+        self._daily.follow(track, asked_from)
         self._today = np.zeros((len(WIDTHS), 3))
         self._days: deque[Floats] = deque(maxlen=REMEMBERED_DAYS)
         self._is_daily = [False] * len(WIDTHS)

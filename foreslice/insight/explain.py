@@ -101,4 +101,6 @@ def _forecast(answer: dict[str, Any]) -> str:
         return f"none: {answer.get('no_forecast_because') or 'nothing was read'}"
     hour = {p["quantile"]: p["work"] for p in forecast["peaks"] if p["window_s"] == _HOUR_S}
     peaks = ", ".join(f"q {quantile:g}: {work:.2f}" for quantile, work in hour.items())
-    return f"{forecast['rung']}; peak of the next hour: {peaks or '-'}"
+    worth = forecast.get("worth") or {}
+    because = f"; {worth['because']}" if worth.get("is_used") else ""
+    return f"{forecast['rung']}; peak of the next hour: {peaks or '-'}{because}"

@@ -41,3 +41,9 @@ def test_demand_without_a_season_is_left_to_a_rule(name, lead_s):
     said = passed(name, lead_s)
     assert not said.worth.is_used
     assert "rule" == said.rung
+
+
+def test_hourly_jobs_are_foreseen():
+    said = passed("hourly-jobs", 240.0)
+    assert said.worth.is_used
+    assert said.worth.low > 0.1
