@@ -89,6 +89,11 @@ bench: .venv/.dev ## timings of the hot paths
 bench-replay: .venv/.dev ## the table of docs/replay.md: what a forecast is worth on recorded traces (ONLY="jobs taxi"), for minutes
 	@$(BIN)/python -m tests.bench.replay_table $(ONLY)
 
+.PHONY: prior
+prior: .venv/.dev ## the shipped prior anew, from the public demand in the folder TRACES; `foreslice models promote` lets it serve
+	$(BIN)/python -m tests.bench.prior_demand $(TRACES) out/prior.csv
+	$(BIN)/foreslice train out/prior.csv --by series --recipe models/recipes/shared.yaml --store models --name prior --test-fraction 0.06
+
 .PHONY: bench-cluster
 bench-cluster: .venv/.dev controlplane ## timings on a real control plane: a view of 41,600 devices, a hand-over
 	$(BIN)/python -m pytest tests/cluster/bench --benchmark-only -p no:xdist -p no:randomly

@@ -114,6 +114,7 @@ class Evidence:
         forecast_age_s: Seconds since the last bucket that it has seen.
         announced: Work that somebody has announced for within the lead time, 0 = nothing was.
         announced_keep: The same within the time it takes to grow back.
+        quantile: Of demand that capacity must meet; `None` = the tier's own.
     """
 
     reactive: float | None
@@ -123,6 +124,7 @@ class Evidence:
     forecast_age_s: float = 0.0
     announced: float = 0.0
     announced_keep: float = 0.0
+    quantile: float | None = None
 
 
 Work = TypeVar("Work")
@@ -148,16 +150,15 @@ def need_of(workload: WorkloadKey, scheduler: str, tier: Tier, evidence: Evidenc
     """Return the need of one workload.
 
     need-up = max(reactive, peak(lead + age + tick), announced), need-keep = max(reactive over the quiet time,
-    peak(lead + regrow + dwell + age + tick), announced), both at the tier's demand quantile. Missing data
-    only ever raises `distrust`; it lowers nothing.
+    peak(lead + regrow + dwell + age + tick), announced), both at the quantile that the tier pays for.
+    Missing data only ever raises `distrust`; it lowers nothing.
     """
     forecast_up = forecast_keep = 0.0
     if evidence.forecast is not None:
         horizon_s = timing.lead_s + evidence.forecast_age_s + timing.tick_s
-        forecast_up = evidence.forecast.peak(horizon_s, tier.demand_quantile)
-        forecast_keep = evidence.forecast.peak(
-            horizon_s + timing.regrow_s + timing.dwell_s, tier.demand_quantile
-        )
+        quantile = evidence.quantile or tier.demand_quantile
+        forecast_up = evidence.forecast.peak(horizon_s, quantile)
+        forecast_keep = evidence.forecast.peak(horizon_s + timing.regrow_s + timing.dwell_s, quantile)
     distrust = evidence.distrust
     if evidence.reactive is None:
         distrust = (*distrust, "demand now is unknown")

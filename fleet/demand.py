@@ -65,6 +65,21 @@ class NowReading:
 
 
 @dataclass(frozen=True, slots=True)
+class Unserved:
+    """What forecasts at each notch would have left unserved over the last days, at the lead time.
+
+    Attributes:
+        lacked: Work x time that found no ready capacity, by notch of `QUANTILES`.
+        asked: Work x time that came.
+        days: Days that it rests on.
+    """
+
+    lacked: tuple[float, ...]
+    asked: float
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
 class Worth:
     """What forecasts of a workload were worth of late, beside the best rule that does without one.
 
@@ -75,6 +90,7 @@ class Worth:
             cannot be told.
         low: Lower end of its interval of 95 %, likewise.
         high: Upper end.
+        unserved: What forecasts left unserved, `None` = not known yet.
     """
 
     is_used: bool
@@ -82,6 +98,7 @@ class Worth:
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    unserved: Unserved | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def _series(asked: Asked) -> list[StepSeries]:
 
 
 def _recipe(asked: Asked) -> Recipe:
-    recipe = chosen(asked.recipe, asked.config, "pooled")
+    recipe = chosen(asked.recipe, asked.config, "pooled" if asked.file is not None else "shared")
     question = recipe.question
     if asked.windows:
         question = replace(question, windows_s=windows_of(asked.windows))

@@ -22,7 +22,8 @@ from fleet.workload import Mode, Workload, WorkloadKey
 from foreslice.attached import Attached
 from foreslice.clock import Clock, WallClock
 from foreslice.doors import access_of, api_server_of
-from foreslice.forecasting import gated_ladders
+from foreslice.forecasting import GatedLadders
+from foreslice.notches import Learnt
 from foreslice.outlook import Observatory
 from foreslice.rules import Rules
 from foreslice.settings.load import matches_of, models_of, rules_of, rung_of, workloads_of
@@ -35,11 +36,13 @@ from foreslice.settings.schema import (
     PrometheusMetrics,
     Settings,
 )
+from foreslice.shelf import shelf_of
 from foreslice.tick import Loop
 from foreslice.training import Workshop
 from predictor.demand import HISTORY_SIGNALS
 from predictor.ports import Forecaster, MetricsSource
 from predictor.recipe import Guest, Recipe
+from predictor.shared import Shelf
 from predictor.sources.file import FileSource
 from predictor.sources.kept import KeptSource
 from predictor.sources.prometheus import PrometheusSource
@@ -71,6 +74,7 @@ class Surroundings:
         models: Models by what workloads call them.
         tell: Says something where the owner of a workload looks.
         recipe: How the learned rungs are made.
+        shelf: Where the model is that workloads share.
     """
 
     clock: Clock
@@ -83,6 +87,7 @@ class Surroundings:
     models: Mapping[str, ModelSpec] = field(default_factory=lambda: MODELS)
     tell: Callable[[Notice], None] = lambda _: None
     recipe: Recipe | Guest = field(default_factory=lambda: shipped("own"))
+    shelf: Shelf = field(default_factory=Shelf)
 
 
 class _FileClock:
@@ -124,7 +129,8 @@ def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
         UnavailableError: The cluster does not answer, so nothing is known of its cards.
     """
     models, recipe = models_of(settings, folder), rung_of(settings, folder)
-    return replace(_adapters(settings, folder, models), models=models, recipe=recipe)
+    shelf = shelf_of(settings.models, folder)
+    return replace(_adapters(settings, folder, models), models=models, recipe=recipe, shelf=shelf)
 
 
 def _adapters(settings: Settings, folder: Path, models: Mapping[str, ModelSpec]) -> Surroundings:
@@ -233,7 +239,8 @@ def _outside(settings: Settings) -> tuple[object, ...]:
     ]
     leads = settings.acting and isinstance(settings.cluster, KubernetesCluster)
     kept = settings.history and (settings.history, settings.loop.history)
-    return settings.metrics, settings.engines, settings.cluster, settings.learning, served, leads, kept
+    learned = settings.learning, settings.models
+    return settings.metrics, settings.engines, settings.cluster, learned, served, leads, kept
 
 
 def _world(
@@ -270,9 +277,10 @@ def loop_of(settings: Settings, surroundings: Surroundings) -> Loop:
         quiet_s=loop.quiet,
     )
     workloads = tuple(w for w in workloads_of(settings) if w.mode is not Mode.OFF)
-    train = Workshop(surroundings.recipe).train
-    ladders = gated_ladders(train, timing, surroundings.boards, surroundings.models)
-    return make_loop(workloads, surroundings, timing, ladders, loop.history, rules_of(settings))
+    learnt = Learnt(surroundings.shelf)
+    train = Workshop(surroundings.recipe, learnt.shelf.now).train
+    ladders = GatedLadders(train, learnt, timing, surroundings.boards, surroundings.models)
+    return make_loop(workloads, surroundings, timing, ladders, loop.history, rules_of(settings), learnt)
 
 
 def make_loop(
@@ -282,6 +290,7 @@ def make_loop(
     make_forecaster: Callable[[Workload], Forecaster],
     history_s: float,
     rules: Rules,
+    learnt: Learnt | None = None,
 ) -> Loop:
     """Return a loop over these workloads; `make_forecaster` is what policies differ in."""
     observatory = Observatory(
@@ -300,4 +309,5 @@ def make_loop(
         observatory,
         surroundings.cluster,
         rules,
+        learnt or Learnt(),
     )

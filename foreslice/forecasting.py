@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from zlib import crc32
 
 from allocator.need import Timing
@@ -11,6 +12,7 @@ from capacity.catalogue import ModelSpec
 from capacity.estimate import CapacityModel
 from fleet.boards import Board
 from fleet.workload import Workload
+from foreslice.notches import Learnt
 from foreslice.outlook import DEFAULT_MIX
 from predictor.ladder import Ladder
 from predictor.learning import Train
@@ -18,29 +20,35 @@ from predictor.ports import Forecaster
 from predictor.value.gate import HOUR_MIN, Gate, Terms
 
 
-def gated_ladders(
-    train: Train, timing: Timing, boards: Sequence[Board], models: Mapping[str, ModelSpec]
-) -> Callable[[Workload], Forecaster]:
-    """Return what makes the forecaster of a workload.
+@dataclass(frozen=True, slots=True)
+class GatedLadders:
+    """Makes the forecaster of a workload.
 
-    Args:
+    Attributes:
         train: Begins to make a learned rung.
+        learnt: What forecasts of the workloads share.
         timing: Times that capacity is ordered and given up by.
-        boards: Kinds of cards: the smallest shape that carries a workload is what it grows and shrinks by.
+        boards: Kinds of cards: by the smallest shape that carries it a workload grows and shrinks.
         models: Models by what workloads call them.
     """
-    capacity = CapacityModel(boards, models)
 
-    def ladder(workload: Workload) -> Forecaster:
-        offers = offers_for(workload, boards, capacity, (DEFAULT_MIX,))
+    train: Train
+    learnt: Learnt
+    timing: Timing
+    boards: Sequence[Board]
+    models: Mapping[str, ModelSpec]
+
+    def __call__(self, workload: Workload) -> Forecaster:
+        """Return one that has seen nothing."""
+        capacity = CapacityModel(self.boards, self.models)
+        offers = offers_for(workload, self.boards, capacity, (DEFAULT_MIX,))
         terms = Terms(
-            lead_s=timing.lead_s + timing.tick_s,
-            quiet_s=timing.quiet_s,
-            quantile=workload.tier.demand_quantile,
+            lead_s=self.timing.lead_s + self.timing.tick_s,
+            quiet_s=self.timing.quiet_s,
+            quantile=lambda: self.learnt.notches.of(workload.tier),
             unserved=workload.tier.unserved_share,
             grain=min(offers.works.values(), default=0.0),
             fewest=workload.limits.min_replicas,
         )
-        return Ladder(workload.key, train, Gate(terms, crc32(str(workload.key).encode()) % HOUR_MIN))
-
-    return ladder
+        gate = Gate(terms, crc32(str(workload.key).encode()) % HOUR_MIN)
+        return Ladder(workload.key, self.train, gate, self.learnt.shelf.now)

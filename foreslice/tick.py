@@ -22,12 +22,13 @@ from allocator.need import Evidence, Need, Timing, need_of, reactive_rate_per_s
 from allocator.target import Target, target
 from fleet.cards import CardShares
 from fleet.cluster import Fleet
-from fleet.demand import NowReading
+from fleet.demand import NowReading, Unserved
 from fleet.errors import UnavailableError
 from fleet.shape import Configuration, Shape
-from fleet.workload import Workload, WorkloadKey
+from fleet.workload import Tier, Workload, WorkloadKey
 from foreslice.boosts import announced
 from foreslice.clock import Clock
+from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
 from predictor.now import NOW_SIGNALS, now_reading
@@ -87,6 +88,7 @@ class Loop:
         observatory: Keeps the forecasts.
         cluster: What is acted on, `None` = observe, forecast and report.
         rules: What may be done, and when.
+        learnt: What forecasts of the workloads share.
 
     Attributes:
         forecast_trouble: Why the newest forecasts are not as new as they should be, empty = they are.
@@ -101,8 +103,10 @@ class Loop:
         observatory: Observatory,
         cluster: Cluster | None,
         rules: Rules,
+        learnt: Learnt,
     ) -> None:
         self._workloads = workloads
+        self._learnt = learnt
         self._timing = timing
         self._clock = clock
         self._metrics = metrics
@@ -123,11 +127,23 @@ class Loop:
 
     def forecast(self) -> None:
         """Read the buckets that closed and forecast anew; on trouble the last forecasts stay and age."""
+        self._learnt.shelf.look(self._clock.now_s())
         try:
             self._outlooks = self._observatory.refresh(self._clock.now_s(), _shapes(self._view([])))
             self.forecast_trouble = ""
+            self._learnt.notches.turn(self._clock.now_s(), self._unserved())
         except UnavailableError as error:
             self.forecast_trouble = f"forecasts are not renewed: {error}"
+
+    def _unserved(self) -> Mapping[Tier, Sequence[Unserved]]:
+        """Return what forecasts left unserved of the workloads that they decide for, by tier."""
+        found: dict[Tier, list[Unserved]] = {}
+        for workload in self._workloads:
+            forecast = self._outlooks[workload.key].forecast
+            worth = forecast.worth if forecast is not None else None
+            if worth is not None and worth.is_used and worth.unserved is not None:
+                found.setdefault(workload.tier, []).append(worth.unserved)
+        return found
 
     def plan(self) -> None:
         """Work out what may be moved or removed; the next ticks follow it where it still fits."""
@@ -180,6 +196,7 @@ class Loop:
         """Return what is seen now, and the question to decide on, `None` without a cluster to look at."""
         at_s = self._clock.now_s()
         conditions = [self.forecast_trouble] if self.forecast_trouble else []
+        conditions += self._learnt.shelf.trouble
         fleet = self._view(conditions)
         outlooks = self._outlooks
         timing = self._timings(fleet)
@@ -306,6 +323,7 @@ class Loop:
             forecast_age_s=age_s,
             announced=up,
             announced_keep=keep,
+            quantile=self._learnt.notches.of(workload.tier),
         )
         return need_of(workload.key, workload.scheduler, workload.tier, evidence, timing)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
@@ -14,6 +15,7 @@ from predictor.forecasters.learned import Below, LearnedRung
 from predictor.learning import Rung, Train
 from predictor.ports import WorkSeries
 from predictor.recipe import Guest, Recipe
+from predictor.shared import Shared
 
 NICENESS = 10
 """Training yields to the loop that it is for."""
@@ -27,10 +29,12 @@ class Workshop:
 
     Args:
         recipe: How rungs are made.
+        shared: What serves of the model that many workloads share.
     """
 
-    def __init__(self, recipe: Recipe | Guest) -> None:
+    def __init__(self, recipe: Recipe | Guest, shared: Callable[[], Shared | None] = lambda: None) -> None:
         self._recipe = recipe
+        self._shared = shared
         self._pool: ProcessPoolExecutor | None = None
         self._newest: Future[Rung | None] | None = None
 
@@ -49,7 +53,7 @@ class Workshop:
         if self._pool is None:
             # Forking a process with threads may copy a lock that is held: the child starts from nothing.
             self._pool = ProcessPoolExecutor(1, get_context("spawn"), os.nice, (NICENESS,))
-        made = self._pool.submit(rung_of, history, below, self._recipe)
+        made = self._pool.submit(rung_of, history, below, self._recipe, self._shared())
         made.add_done_callback(_log_failure)
         return made
 
@@ -65,11 +69,13 @@ def here(recipe: Recipe | Guest) -> Train:
     return train
 
 
-def rung_of(history: WorkSeries, below: Below, recipe: Recipe | Guest) -> Rung | None:
+def rung_of(
+    history: WorkSeries, below: Below, recipe: Recipe | Guest, shared: Shared | None = None
+) -> Rung | None:
     """Return the top rung of a history, `None` where it is too short or none has won."""
     if isinstance(recipe, Guest):
         return GuestRung.trained(history, below, recipe)
-    return LearnedRung.trained(history, below, recipe)
+    return LearnedRung.trained(history, below, recipe, shared)
 
 
 def _log_failure(made: Future[Rung | None]) -> None:

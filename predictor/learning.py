@@ -12,8 +12,8 @@ import numpy as np
 from fleet.workload import WorkloadKey
 from predictor.forecasters.base import Row
 from predictor.forecasters.learned import HELD_OUT_S, LEARNED, Below
-from predictor.learned import LEAST_S
 from predictor.ports import BUCKET_S, WorkSeries
+from predictor.shared import Shared
 from predictor.steps import DAY_S
 
 
@@ -28,6 +28,10 @@ class Rung(Protocol):
         """Return the forecast of a window of the grid, `None` where this rung has none."""
         ...
 
+    def share(self, shared: Shared | None) -> None:
+        """Go on with another version of the model that many workloads share, where it has one."""
+        ...
+
 
 Train = Callable[[WorkSeries, Below], "Future[Rung | None] | None"]
 """Begins to make a rung from a history and what the rung below lost in it, wherever that may be done; `None`
@@ -37,8 +41,8 @@ HISTORY = 15 * DAY_S // BUCKET_S
 """Buckets that are kept to learn from: two weeks, and the day on which a rung is made."""
 
 
-LEAST = (LEAST_S + HELD_OUT_S) // BUCKET_S
-"""Buckets from which on there is something to learn from and something to judge it by."""
+LEAST = 14 * 3600 // BUCKET_S
+"""Buckets from which on there is something to judge a shared model by; an own one is learnt later."""
 
 
 class Learning:
@@ -47,9 +51,12 @@ class Learning:
     A rung that cannot be made, or has won nowhere, is none: those below go on.
     """
 
-    def __init__(self, workload: WorkloadKey, train: Train) -> None:
+    def __init__(
+        self, workload: WorkloadKey, train: Train, shared: Callable[[], Shared | None] = lambda: None
+    ) -> None:
         self._workload = workload
         self._train = train
+        self._shared = shared
 
     def begin(self, history: WorkSeries) -> None:
         """Begin anew with a history."""
@@ -73,6 +80,7 @@ class Learning:
         self._work.append(work)
         self._is_censored.append(is_censored)
         if self._rung is not None:
+            self._rung.share(self._shared())
             self._rung.update(work, is_censored=is_censored)
         end_s = self._start_s + BUCKET_S * len(self._work)
         is_due = len(self._work) >= LEAST and end_s // DAY_S > self._asked_s // DAY_S

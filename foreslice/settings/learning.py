@@ -21,3 +21,13 @@ class LearningSettings(Group):
         Several,
         Field(description="import paths of estimators and forecasters that recipes may name, beside ours"),
     ] = ()
+
+
+class SharedModelSettings(Group):
+    """The one model that many and new workloads share, from a store that `foreslice train` writes to."""
+
+    store: Annotated[
+        str | None,
+        Field(description="folder, relative to this file, or fsspec URL; default: the shipped prior alone"),
+    ] = None
+    name: Annotated[str, Field(description="of the model in the store")] = "global"

@@ -16,7 +16,7 @@ from foreslice.settings.boost import BoostSettings
 from foreslice.settings.durations import History, Lead, Pause, written
 from foreslice.settings.engines import AUTO, EngineSettings, LabelValues, Several, engines_of, misfit
 from foreslice.settings.group import Group
-from foreslice.settings.learning import LearningSettings
+from foreslice.settings.learning import LearningSettings, SharedModelSettings
 from foreslice.settings.market import CardSettings, QueueSettings
 from foreslice.settings.model import ModelSettings, one_of, or_a_name
 from foreslice.settings.restraint import FreezeSettings, ShrinkSettings
@@ -239,6 +239,7 @@ class Settings(Group):
     loop: LoopSettings = LoopSettings()
     history: HistorySettings | None = None
     learning: LearningSettings = LearningSettings()
+    models: SharedModelSettings = SharedModelSettings()
     shrink: ShrinkSettings = ShrinkSettings()
     freezes: Annotated[
         tuple[FreezeSettings, ...], Field(description="times in which nothing is moved or removed")

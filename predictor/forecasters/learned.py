@@ -11,11 +11,12 @@ import numpy as np
 from fleet.demand import QUANTILES, WINDOWS_S
 from predictor.blend import Line, Origin
 from predictor.calendar import Calendar
-from predictor.features import Features, features
+from predictor.features import Features, Table, features
 from predictor.forecasters.base import STRIDE, Row, pinball
 from predictor.learned import LEAST_S, Learned, Lesson, learn
-from predictor.ports import BUCKET_S, WorkSeries
+from predictor.ports import BUCKET_S, Floats, WorkSeries
 from predictor.recipe import Recipe
+from predictor.shared import Shared
 from predictor.steps import DAY_S, StepSeries
 
 STEP_S = STRIDE * BUCKET_S
@@ -39,6 +40,9 @@ _ENOUGH = DAY_S // STEP_S // 2
 
 Below = Mapping[int, Mapping[int, float]]
 
+Models = tuple[Learned | None, Shared | None]
+"""An own model, and one that many workloads share."""
+
 
 class LearnedRung:
     """Forecasts of windows in `LEARNED`, made as a five-minute step closes and standing until the next does.
@@ -48,16 +52,24 @@ class LearnedRung:
     rung below: the pinball loss, summed over quantiles, of what it had said a step *earlier*. A forecast
     stands that long, so it is judged as it is when it is oldest.
 
+    Where there is a model that many workloads share, the window's mixture has both; where the history is too
+    short for an own one, it has the shared one alone.
+
     Attributes:
-        model: The last model, which has seen all of the history.
+        model: The last own model, which has seen all of the history; `None` = the history is too short.
     """
 
     rung = "learned"
 
     def __init__(
-        self, model: Learned, calendar: Calendar, series: StepSeries, watched: Mapping[int, _Watched]
+        self,
+        models: Models,
+        calendar: Calendar,
+        series: StepSeries,
+        watched: Mapping[int, _Watched],
     ) -> None:
-        self.model = model
+        self.model, self._shared = models
+        self._has_shared = self._shared is not None
         self._calendar = calendar
         self._series = series
         self._highest = float(np.nanmax(series.highest))
@@ -65,7 +77,9 @@ class LearnedRung:
         self._watched = watched
 
     @classmethod
-    def trained(cls, history: WorkSeries, below: Below, recipe: Recipe) -> LearnedRung | None:
+    def trained(
+        cls, history: WorkSeries, below: Below, recipe: Recipe, shared: Shared | None = None
+    ) -> LearnedRung | None:
         """Return a rung that has learnt from a history, `None` where that is too short or no window is won.
 
         Args:
@@ -73,25 +87,31 @@ class LearnedRung:
             below: What the rung below lost: by window of the grid and by when it opened, seconds since the
                 epoch.
             recipe: How models are learnt, and of which windows in `LEARNED`.
+            shared: A model that many workloads share; it is used if it has not seen what is tried on.
         """
         series = StepSeries.of_minutes(history.start_s, history.work, history.is_censored, STEP_S)
         held_out = len(series) - HELD_OUT_S // STEP_S
-        if held_out < LEAST_S // STEP_S:
-            return None
+        is_long = held_out >= LEAST_S // STEP_S
+        if not is_long:
+            held_out = max(0, held_out)
+        if shared is not None and shared.until_s > series.start_s + held_out * STEP_S:
+            shared = None
         windows = [window for window in LEARNED if WINDOWS_S[window] in recipe.question.windows_s]
+        if not len(series) or not (is_long or shared is not None):
+            return None
         calendar = recipe.question.calendar
         tables = features(series, [WINDOWS_S[window] for window in windows], calendar)
-        first = learn([Lesson(tables, held_out, STEP_S)], QUANTILES, recipe)
-        if first is None:
+        first = learn([Lesson(tables, held_out, STEP_S)], QUANTILES, recipe) if is_long else None
+        if first is None and shared is None:
             return None
         watched = {window: _Watched(WINDOWS_S[window], recipe) for window in windows}
         for one in watched.values():
-            one.run_in(series, tables[one.window_s], first, held_out)
+            one.run_in(series, tables[one.window_s], (first, shared), held_out)
         won = {window: one for window, one in watched.items() if has_won(one.losses, below.get(window, {}))}
-        last = learn([Lesson(tables, len(series), STEP_S)], QUANTILES, recipe) if won else None
-        if last is None:
+        if not won:
             return None
-        rung = cls(last, calendar, series, won)
+        last = learn([Lesson(tables, len(series), STEP_S)], QUANTILES, recipe) if is_long else None
+        rung = cls((last, shared), calendar, series, won)
         done = (series.end_s - history.start_s) // BUCKET_S
         for work, is_censored in zip(history.work[done:], history.is_censored[done:], strict=True):
             rung.update(float(work), is_censored=bool(is_censored))
@@ -106,6 +126,14 @@ class LearnedRung:
             step = StepSeries.of_minutes(self._series.end_s, np.array(minutes), np.array(censored), STEP_S)
             self._take(self._series.followed_by(step))
 
+    def share(self, shared: Shared | None) -> None:
+        """Go on with another version of the model that many workloads share, or without one.
+
+        A rung that was made without one goes on without.
+        """
+        if self._has_shared:
+            self._shared = shared
+
     def row(self, window: int) -> Row | None:
         """Return the forecast of a window of the grid, `None` where this rung has none."""
         watched = self._watched.get(window)
@@ -118,11 +146,21 @@ class LearnedRung:
         windows_s = [watched.window_s for watched in self._watched.values()]
         tables = features(series, windows_s, self._calendar, since=len(series) - 1)
         rows = np.concatenate([tables[window_s].rows for window_s in windows_s])
-        logs, anchored = self.model.predict(rows, np.array(windows_s, dtype=np.float64))
+        logs, anchored = _say((self.model, self._shared), rows, np.array(windows_s, dtype=np.float64))
         for place, watched in enumerate(self._watched.values()):
-            said = slice(place, place + 1)
-            origin = Origin.of(tables[watched.window_s], 0, self._highest, logs[said], anchored[said])
+            origin = Origin.of(tables[watched.window_s], 0, self._highest, logs[place], anchored[place])
             watched.advance(series, len(series), origin)
+
+
+def _say(models: Models, rows: Table, window_s: float | Floats) -> tuple[Floats, Floats]:
+    """Return what models say, by row, model and quantile, and of the median; NaN where there is none."""
+    own, shared = models
+    logs = np.full((len(rows), len(models), len(QUANTILES)), np.nan)
+    anchored = np.full((len(rows), len(models)), np.nan)
+    for place, model in enumerate((own, shared.model if shared is not None else None)):
+        if model is not None:
+            logs[:, place], anchored[:, place] = model.predict(rows, window_s)
+    return logs, anchored
 
 
 def has_won(ours: Mapping[int, float], below: Mapping[int, float]) -> bool:
@@ -146,14 +184,15 @@ class _Watched:
         """The newest forecast."""
         return self._rows[-1] if self._rows else None
 
-    def run_in(self, series: StepSeries, table: Features, model: Learned, held_out: int) -> None:
-        """Go through the end of a history with a model that has not seen the steps from `held_out` on."""
-        logs, anchored = model.predict(table.rows[held_out:], self.window_s)
-        nothing, highest = np.full_like(logs[0], np.nan), np.fmax.accumulate(series.highest)
+    def run_in(self, series: StepSeries, table: Features, models: Models, held_out: int) -> None:
+        """Go through the end of a history with models that have not seen the steps from `held_out` on."""
+        logs, anchored = _say(models, table.rows[held_out:], self.window_s)
+        nothing = np.full_like(logs[0], np.nan), np.full_like(anchored[0], np.nan)
+        highest = np.fmax.accumulate(series.highest)
         for step in range(max(0, len(series) - _RUN_IN_S // STEP_S), len(series)):
             place = step - held_out
-            said = (logs[place], anchored[place]) if place >= 0 else (nothing, np.nan)
-            origin = Origin.of(table, step, highest[step], said[0][None], np.array([said[1]]))
+            said = (logs[place], anchored[place]) if place >= 0 else nothing
+            origin = Origin.of(table, step, highest[step], *said)
             self.advance(series, step + 1, origin, is_fair=place >= 0)
 
     def advance(self, series: StepSeries, end: int, origin: Origin, *, is_fair: bool = True) -> None:

@@ -42,7 +42,7 @@ _NUMBER = re.compile(r"\d+")
 class Model(Protocol):
     """What is stored: `predictor.learned.Learned` is one."""
 
-    def predict(self, rows: Table, window_s: float) -> tuple[Floats, Floats]:
+    def predict(self, rows: Table, window_s: float | Floats) -> tuple[Floats, Floats]:
         """Return by row and quantile the log of what comes over level, and the median's over the newest."""
         ...
 

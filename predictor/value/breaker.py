@@ -28,23 +28,22 @@ class Breaker:
     """Opens when forecasts of one window cost much more than the baseline, or cover too little, and closes.
 
     Args:
-        quantile: That is looked at.
         per_hour: Origins in an hour.
         width: Origins in a window: forecasts that near share demand.
     """
 
-    def __init__(self, quantile: float, per_hour: int, width: int) -> None:
-        self._quantile = quantile
+    def __init__(self, per_hour: int, width: int) -> None:
         self._per_hour = per_hour
         self._width = width
         self._is_open = False
 
-    def trip(self, came: Floats, said: Floats, baseline: Floats) -> str:
+    def trip(self, quantile: float, came: Floats, said: Floats, baseline: Floats) -> str:
         """Take in what came and was said at the newest origins, and return why it is open, "" = it is not.
 
         With less than half the hours known nothing changes.
 
         Args:
+            quantile: That is looked at.
             came: Peak by origin, oldest first; NaN = not known.
             said: The forecast of it; NaN = none.
             baseline: What the rung says that every other one has to beat.
@@ -55,12 +54,10 @@ class Breaker:
         day = lately[lately >= len(came) - COVERED_H * self._per_hour]
         if 2 * len(hours) < LATELY_H * self._per_hour:
             return "forecasts are still held back" if self._is_open else ""
-        loss, bar = (
-            mean_pinball_loss(came[hours], of[hours], alpha=self._quantile) for of in (said, baseline)
-        )
+        loss, bar = (mean_pinball_loss(came[hours], of[hours], alpha=quantile) for of in (said, baseline))
         limit = (CLOSES if self._is_open else OPENS) * bar + _ROUND_OFF * float(came[hours].mean())
         apart = max(1.0, len(day) / self._width)
-        least = self._quantile - _SURE * math.sqrt(self._quantile * (1 - self._quantile) / apart)
+        least = quantile - _SURE * math.sqrt(quantile * (1 - quantile) / apart)
         covered = float((came[day] <= said[day] * (1 + _ROUND_OFF)).mean())
         reasons = []
         if loss > limit:

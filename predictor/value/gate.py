@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.ndimage import maximum_filter1d
 
-from fleet.demand import QUANTILES, WINDOWS_S, PeakForecast, Worth
+from fleet.demand import QUANTILES, WINDOWS_S, PeakForecast, Unserved, Worth
 from predictor.forecasters.base import STRIDE
 from predictor.ports import BUCKET_S, Bools, Floats
 from predictor.steps import DAY_S
@@ -49,7 +49,7 @@ class Terms:
     Attributes:
         lead_s: From deciding an addition to its replica being ready.
         quiet_s: For how long less must be wanted before capacity is given up.
-        quantile: Of demand that capacity must meet.
+        quantile: Of demand that capacity must meet, at the moment.
         unserved: Share of the work that may go unserved: what rules are tuned to.
         grain: Work that the smallest piece of capacity carries, 0 = any.
         fewest: Pieces that there always are.
@@ -57,7 +57,7 @@ class Terms:
 
     lead_s: float
     quiet_s: float
-    quantile: float
+    quantile: Callable[[], float]
     unserved: float
     grain: float = 0.0
     fewest: int = 1
@@ -101,7 +101,7 @@ class Gate:
         self._rule: Rule | None = None
         self._worth = _too_early(0)
         width = WINDOWS_S[self.window] // BUCKET_S
-        self._breaker = Breaker(self._terms.quantile, HOUR_MIN // STRIDE, max(1, width // STRIDE))
+        self._breaker = Breaker(HOUR_MIN // STRIDE, max(1, width // STRIDE))
 
     @property
     def is_due(self) -> bool:
@@ -134,10 +134,14 @@ class Gate:
         if recent is None:
             self._worth = _too_early(len(self._work))
             return
-        tried, ours, known, weights = recent
+        tried, said, known, weights = recent
+        notch = QUANTILES.index(self._terms.quantile())
         self._rule = cheapest_rule(tried, weights, self._terms.unserved)
-        self._worth = _worth(value_of(tried, ours, known, weights), self._rule)
-        tripped = self._breaker.trip(*self._lately())
+        self._worth = _worth(value_of(tried, said.of_setting(notch), known, weights), self._rule)
+        days = round(len(weights) * BLOCK_MIN / DAY_MIN)
+        unserved = Unserved(tuple(said.lacked.sum(axis=1).tolist()), float(said.asked.sum()), days)
+        self._worth = replace(self._worth, unserved=unserved)
+        tripped = self._breaker.trip(self._terms.quantile(), *self._lately())
         if tripped and self._worth.is_used:
             because = f"no forecast: {tripped}; {self._rule} decides"
             self._worth = replace(self._worth, is_used=False, because=because)
@@ -162,7 +166,7 @@ class Gate:
     def _lately(self) -> tuple[Floats, Floats, Floats]:
         """Return what came in the windows that closed in the last hours, and what was said of them, twice."""
         width = WINDOWS_S[self.window] // BUCKET_S
-        notch = QUANTILES.index(self._terms.quantile)
+        notch = QUANTILES.index(self._terms.quantile())
         origins = COVERED_H * HOUR_MIN // STRIDE
         last = (len(self._work) - width) // STRIDE
         first = max(0, last - origins)
@@ -174,10 +178,10 @@ class Gate:
         return came, said[: len(came), notch], said[: len(came), len(QUANTILES) + notch]
 
     def _recent(self) -> tuple[Ledger, Ledger, Ledger, Floats] | None:
-        """Return what rules, ours and an oracle came to, with the weights of the blocks; `None`: too little.
+        """Return what rules, forecasts by notch and an oracle came to, and weights of the blocks.
 
-        Minutes that are unknown or were cut short, and those that an order from such a minute is ready in,
-        are not scored.
+        With too little it is `None`. Minutes that are unknown or were cut short, and those that an order from
+        such a minute is ready in, are not scored.
         """
         terms, limits = self._terms, self._terms.limits
         said = np.frombuffer(self._said, np.float32).reshape(-1, _COLUMNS).astype(np.float64)
@@ -187,10 +191,10 @@ class Gate:
             return None
         scored = slice(len(work) - blocks * BLOCK_MIN, len(work))
         filled = _filled(work)
-        notch = QUANTILES.index(terms.quantile)
+        notch, notches = QUANTILES.index(terms.quantile()), len(QUANTILES)
         stands = np.vstack([np.full((STRIDE - 1, _COLUMNS), np.nan), np.repeat(said, STRIDE, axis=0)])
         stands = stands[: len(work)].T
-        ours, residual = np.fmax(stands[notch], filled), np.fmax(stands[len(QUANTILES) + notch], filled)
+        forecasts, residual = np.fmax(stands[:notches], filled), np.fmax(stands[notches + notch], filled)
         is_bad = ~np.isfinite(work) | (np.frombuffer(self._is_bound, np.uint8)[: len(work)] > 0)
         is_bad |= ~np.isfinite(stands[notch])
         reach = limits.lag + 2
@@ -202,14 +206,14 @@ class Gate:
             return ledger(targets, factors, demand, counts, limits, BLOCK_MIN)
 
         tried = came_to(wanted(filled, residual)[:, scored], FACTORS)
-        of_ours = came_to(ours[None, scored], np.ones(1))
+        said_came_to = came_to(forecasts[:, scored], np.ones(1))
         known = came_to(foreknown(demand, limits), _SHARES_FOREKNOWN)
-        is_asked: Bools = of_ours.asked > 0
+        is_asked: Bools = said_came_to.asked > 0
         if is_asked.sum() < LEAST_BLOCKS:
             return None
         age_min = np.arange(blocks)[::-1] * BLOCK_MIN
         weights = (0.5 ** (age_min / HALF_LIFE_MIN))[is_asked]
-        return tried.of_blocks(is_asked), of_ours.of_blocks(is_asked), known.of_blocks(is_asked), weights
+        return tried.of_blocks(is_asked), said_came_to.of_blocks(is_asked), known.of_blocks(is_asked), weights
 
 
 _NOTHING = (math.nan,) * len(QUANTILES)

@@ -46,6 +46,10 @@ class Ledger:
         """Return what some of the blocks say."""
         return Ledger(self.held[:, which], self.lacked[:, which], self.asked[which])
 
+    def of_setting(self, place: int) -> Ledger:
+        """Return what one of the settings came to."""
+        return Ledger(self.held[place, None], self.lacked[place, None], self.asked)
+
     @staticmethod
     def joined(ledgers: Iterable[Ledger]) -> Ledger:
         """Return the settings of several policies for the same blocks as those of one that may choose."""

@@ -9,6 +9,7 @@ from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
 from fleet.demand import Mix
 from fleet.workload import Mode
+from foreslice.notches import Learnt
 from foreslice.outlook import Observatory
 from foreslice.rules import Rules
 from foreslice.tick import Loop
@@ -73,7 +74,16 @@ class Scene:
         observatory = Observatory(
             (self.workload,), self.metrics, CAPACITY, boards, lambda w: Ladder(w.key), 86400
         )
-        return Loop((self.workload,), Timing(), self.clock, self.metrics, observatory, cluster, rules)
+        return Loop(
+            (self.workload,),
+            Timing(),
+            self.clock,
+            self.metrics,
+            observatory,
+            cluster,
+            rules,
+            Learnt(),
+        )
 
     def learn(self):
         self.loop.forecast()

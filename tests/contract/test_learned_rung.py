@@ -13,6 +13,7 @@ from predictor.forecasters.learned import HELD_OUT_S, LEARNED, STEP_S, LearnedRu
 from predictor.ladder import Ladder
 from predictor.learning import Learning
 from predictor.ports import BUCKET_S
+from predictor.shared import Shared
 from tests.builders.recipes import OWN
 from tests.builders.work import DAY, KEY, series
 
@@ -77,6 +78,63 @@ def test_it_foresees_a_rush_that_comes_by_the_clock():
     assert len(QUANTILES) == len(row.work)
     assert 4 < row.work[0] < 7
     assert rung.row(LEARNED[0]) is row
+
+
+def shared_model(until_s=0):
+    """A model that was learnt from another such demand."""
+    return Shared("0123456789ab", rung_of().model, until_s)
+
+
+def young(shared, days=1.0, loss=math.inf):
+    """A rung of demand too short for an own model."""
+    work = cron(days, seed=7)
+    return LearnedRung.trained(series(work), below(days, loss), OWN, shared)
+
+
+def test_a_model_that_others_taught_foresees_for_a_workload_of_a_day():
+    rung = young(shared_model())
+    assert rung.model is None
+    quiet = rung.row(LEARNED[0]).work[0]
+    for value in cron(1.1, seed=7)[DAY : DAY + 30]:
+        rung.update(float(value), is_censored=False)
+    assert rung.row(LEARNED[0]).work[0] > 1.5 * quiet
+
+
+@pytest.mark.parametrize(
+    ("shared", "loss"),
+    [(None, math.inf), (shared_model, 0.0)],
+    ids=["there is none", "it has won nowhere"],
+)
+def test_without_a_shared_model_that_has_won_a_young_workload_has_no_rung(shared, loss):
+    assert young(shared and shared(), loss=loss) is None
+
+
+def test_a_shared_model_is_not_tried_on_what_it_has_seen():
+    assert young(shared_model(until_s=60)) is None
+
+
+def test_an_own_model_stands_beside_the_shared_one_and_another_version_serves_at_once():
+    rung = LearnedRung.trained(series(cron(6)), below(6, math.inf), OWN, shared_model())
+    assert rung.model is not None
+    before = rung.row(LEARNED[0]).work
+    far_off = Shared("ba9876543210", Scaled(shared_model().model, 50.0), 0)
+    for version in (far_off, None):
+        rung.share(version)
+        for value in cron(6.1)[6 * DAY : 6 * DAY + 10]:
+            rung.update(float(value), is_censored=False)
+        assert np.isfinite(rung.row(LEARNED[0]).work).all()
+    assert before != rung.row(LEARNED[0]).work
+
+
+class Scaled:
+    """Says a multiple of what a model does."""
+
+    def __init__(self, model, factor):
+        self.model, self.factor = model, factor
+
+    def predict(self, rows, window_s):
+        learned, anchored = self.model.predict(rows, window_s)
+        return learned + math.log(self.factor), anchored
 
 
 def test_it_goes_on_minute_by_minute():
@@ -173,9 +231,9 @@ def test_training_is_asked_for_once_a_day():
     assert [5.5 * DAY + 1, 6 * DAY] == [len(history.work) for history in script.asked]
 
 
-def test_nothing_is_asked_for_before_five_days_are_there():
+def test_nothing_is_asked_for_before_fourteen_hours_are_there():
     script = Scripted(done(None))
-    one = learning(script, days=5 - 2 / DAY)
+    one = learning(script, days=14 / 24 - 2 / DAY)
     one.append(1.0, is_censored=False)
     assert [] == script.asked
     one.append(1.0, is_censored=False)

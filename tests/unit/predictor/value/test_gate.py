@@ -7,7 +7,7 @@ from fleet.demand import QUANTILES, WINDOWS_S, PeakForecast
 from fleet.workload import WorkloadKey
 from predictor.value.gate import DAY_MIN, HOUR_MIN, Gate, Terms
 
-TERMS = Terms(lead_s=900.0, quiet_s=600.0, quantile=0.95, unserved=0.005)
+TERMS = Terms(lead_s=900.0, quiet_s=600.0, quantile=lambda: 0.95, unserved=0.005)
 KEY = WorkloadKey("serving", "chat")
 
 

@@ -1,0 +1,83 @@
+"""The model that many workloads share, as a store has it at the moment."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fleet.errors import UnavailableError
+from predictor.registry.artefact import Artefact, Model
+from predictor.registry.manifest import Signature
+from predictor.registry.registry import Registry
+
+LOOK_EVERY_S = 300.0
+"""A promotion serves within five minutes; a look loads the model and proves it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A model that has learnt from many series.
+
+    Attributes:
+        version: Its name.
+        model: The trees.
+        until_s: End of what it has learnt from, seconds since the epoch.
+    """
+
+    version: str
+    model: Model
+    until_s: int
+
+    @staticmethod
+    def of(found: Artefact) -> Shared:
+        """Return a stored model as one that workloads share."""
+        return Shared(found.version, found.model, found.manifest.training.until_s)
+
+
+class Shelf:
+    """Keeps the newest sound champion of a store at hand, and the one before while the store fails.
+
+    Args:
+        registry: Of the store, `None` = only the prior is there.
+        name: Of the model.
+        signature: What it has to take and give; another one is passed over.
+        prior: What serves while no champion does, `None` = nothing.
+
+    Attributes:
+        trouble: What keeps a newer model from serving, one line each.
+    """
+
+    def __init__(
+        self,
+        registry: Registry | None = None,
+        name: str = "",
+        signature: Signature | None = None,
+        prior: Shared | None = None,
+    ) -> None:
+        self._registry = registry
+        self._name = name
+        self._signature = signature
+        self._prior = prior
+        self._champion: Shared | None = None
+        self._looked_s = -math.inf
+        self.trouble: tuple[str, ...] = ()
+
+    def now(self) -> Shared | None:
+        """Return what serves."""
+        return self._champion or self._prior
+
+    def look(self, at_s: float) -> None:
+        """Look into the store, not too often; what cannot be used there leaves what serves as it is."""
+        if self._registry is None or at_s - self._looked_s < LOOK_EVERY_S:
+            return
+        self._looked_s = at_s
+        try:
+            serving = self._registry.champion(self._name, self._signature)
+        except UnavailableError as error:
+            self.trouble = (f"model {self._name}: the newest is not known, what serves goes on: {error}",)
+            return
+        self.trouble = tuple(f"model {self._name}: passed over: {line}" for line in serving.passed_over)
+        found = serving.artefact
+        if found is None and serving.passed_over:
+            return  # what served before is better than nothing
+        self._champion = Shared.of(found) if found is not None else None
