@@ -44,6 +44,7 @@ def test_demand_without_a_season_is_left_to_a_rule(name, lead_s):
     assert "rule" == said.rung
 
 
+@pytest.mark.timeout(60)  # nine days by the minute: long on a busy machine
 def test_hourly_jobs_are_foreseen():
     said = passed("hourly-jobs", 240.0, days=9)
     assert said.worth.is_used
