@@ -39,7 +39,17 @@ def group(required, **optional):
 
 PEAK = group({"window_s": WHOLE, "quantile": NUMBER, "work": NUMBER})
 VALUE = {"type": ["number", "null"]}
-WORTH = group({"is_used": {"type": "boolean"}, "because": TEXT, "value": VALUE, "low": VALUE, "high": VALUE})
+UNSERVED = group({"lacked": {"type": "array", "items": NUMBER}, "asked": NUMBER, "days": WHOLE})
+WORTH = group(
+    {
+        "is_used": {"type": "boolean"},
+        "because": TEXT,
+        "value": VALUE,
+        "low": VALUE,
+        "high": VALUE,
+        "unserved": {"oneOf": [{"type": "null"}, UNSERVED]},
+    }
+)
 FORECAST = group(
     {
         "rung": TEXT,
