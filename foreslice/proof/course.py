@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,20 +105,26 @@ FIRST_FORECAST_S = 3 * DAY_S
 """History before which there is no model."""
 
 
-def courses_of(scene: Scene, grid: Grid, on_progress: Callable[[float], None]) -> list[Course]:
-    """Return the workloads of a scene on a grid, with forecasts that knew nothing later than their step."""
-    return _courses(scene, grid, _paths(scene, grid, on_progress))
+Forecast = Callable[[Sequence[StepSeries], int, int], Sequence[Floats]]
+"""Given series, the first step that matters and a window in s: peaks by series, (steps, `QUANTILES`)."""
 
 
-def unforeseen(scene: Scene, grid: Grid) -> list[Course]:
-    """Return the workloads of a scene on a grid without forecasts, for rules that need none."""
-    steps = len(scene.parts[0].work) * BUCKET_S // grid.step_s
-    return _courses(scene, grid, [np.full((len(QUANTILES), steps), np.nan)] * len(scene.parts))
+def learned(on_progress: Callable[[float], None]) -> Forecast:
+    """Return the forecasts that the service would have made, by its recipes."""
+
+    def forecast(series: Sequence[StepSeries], first: int, window_s: int) -> Sequence[Floats]:
+        question = Question((window_s,), QUANTILES)
+        told = issued(series, [first] * len(series), question, shipped_recipes(), on_progress)
+        return [by_window[window_s] for by_window in told]
+
+    return forecast
 
 
-def _courses(scene: Scene, grid: Grid, paths: list[Floats]) -> list[Course]:
+def courses_of(scene: Scene, grid: Grid, forecast: Forecast) -> list[Course]:
+    """Return the workloads of a scene on a grid, with what was forecast at each step."""
     per_minute = BUCKET_S // grid.step_s
     span = slice(grid.start, grid.start + grid.steps)
+    paths = _paths(scene, grid, forecast)
     courses = []
     for part, path in zip(scene.parts, paths, strict=True):
         demand = np.repeat(part.filled, per_minute)
@@ -134,23 +140,28 @@ def _courses(scene: Scene, grid: Grid, paths: list[Floats]) -> list[Course]:
     return courses
 
 
-def _paths(scene: Scene, grid: Grid, on_progress: Callable[[float], None]) -> list[Floats]:
+def unforeseen(scene: Scene, grid: Grid) -> list[Course]:
+    """Return the workloads of a scene on a grid without forecasts, for rules that need none."""
+    return courses_of(scene, grid, _nothing)
+
+
+def _nothing(series: Sequence[StepSeries], first: int, window_s: int) -> Sequence[Floats]:  # noqa: ARG001 -- as any forecast
+    return [np.full((len(one), len(QUANTILES)), np.nan) for one in series]
+
+
+def _paths(scene: Scene, grid: Grid, forecast: Forecast) -> list[Floats]:
     """Return by workload the forecasts that stand at the end of each step of the scene."""
     is_gliding = scene.reading == "glide"
     every_s = scene.step_s if is_gliding else SLOW_S if grid.lag_s >= SLOW_S else FAST_S
     window_s = int(-(-(grid.lag_s + every_s) // every_s) * every_s)
     series = [_series(part, every_s, is_gliding=is_gliding) for part in scene.parts]
     first = (grid.start * grid.step_s) // every_s
-    question = Question((window_s,), QUANTILES)
-    said = issued(series, [first] * len(series), question, shipped_recipes(), on_progress)
+    said = forecast(series, first, window_s)
     # A forecast stands from the end of its step (in the middle of it, where demand glides) to the next one.
     steps = len(scene.parts[0].work) * BUCKET_S // grid.step_s
     ends_s = (np.arange(steps) + 1) * grid.step_s + (every_s // 2 if is_gliding else 0)
     newest = ends_s // every_s - 1
-    return [
-        np.where(newest >= 0, one[window_s][np.clip(newest, 0, len(one[window_s]) - 1)].T, np.nan)
-        for one in said
-    ]
+    return [np.where(newest >= 0, path[np.clip(newest, 0, len(path) - 1)].T, np.nan) for path in said]
 
 
 def _series(part: Part, every_s: int, *, is_gliding: bool) -> StepSeries:
@@ -158,5 +169,6 @@ def _series(part: Part, every_s: int, *, is_gliding: bool) -> StepSeries:
     if not is_gliding:
         return StepSeries.of_minutes(0, part.work, is_censored, every_s)
     width = every_s // BUCKET_S
-    middles = part.work[: len(part.work) // width * width].reshape(-1, width)[:, width // 2]
+    # The minute that ends in the middle: it is over when the forecast is made.
+    middles = part.work[: len(part.work) // width * width].reshape(-1, width)[:, width // 2 - 1]
     return StepSeries(0, every_s, middles, middles, np.zeros(len(middles), np.bool_))

@@ -10,7 +10,7 @@ import numpy as np
 from foreslice.proof import books
 from foreslice.proof.books import Book
 from foreslice.proof.chosen import Choice, choose
-from foreslice.proof.course import Course, Grid, courses_of, grid_of
+from foreslice.proof.course import Course, Grid, courses_of, grid_of, learned
 from foreslice.proof.scene import Scene
 from foreslice.proof.setting import DAILY, FORECASTS, FORESIGHT, HOLDS, RESIDUALS, Setting
 from predictor.ports import Floats
@@ -131,7 +131,7 @@ class Asked:
 def run(scene: Scene, asked: Asked, on_progress: Callable[[str, float], None] = lambda _, __: None) -> Run:
     """Return what a replay at one lag comes to."""
     grid = grid_of(scene, asked.lag_s, asked.quiet_s)
-    courses = courses_of(scene, grid, lambda done: on_progress("forecasts", 0.6 * done))
+    courses = courses_of(scene, grid, learned(lambda done: on_progress("forecasts", 0.6 * done)))
     on_progress("policies", 0.6)
     return play(courses, grid, asked, scene.reading, is_informative=asked.lag_s >= scene.step_s)
 
