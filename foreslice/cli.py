@@ -37,6 +37,7 @@ from foreslice.commands.plan import plan, snapshot
 from foreslice.commands.pool import pool
 from foreslice.commands.recipe import recipe
 from foreslice.commands.replay import replay
+from foreslice.commands.savings import savings
 from foreslice.commands.sharing import sharing
 from foreslice.commands.train import train
 from foreslice.commands.what_if import what_if
@@ -61,6 +62,7 @@ app.command()(leave.watchdog)
 app.command()(inventory)
 app.command()(backtest)
 app.command()(replay)
+app.command()(savings)
 app.command()(train)
 app.command()(discover)
 app.command()(doctor)

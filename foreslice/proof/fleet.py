@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fleet.boards import BOARDS
+from capacity.catalogue import MODELS, ModelSpec
+from fleet.boards import BOARDS, Board
 from fleet.workload import Tier, Workload, WorkloadKey
 from foreslice.settings.durations import Lead, Pause, Span
 from foreslice.settings.group import Group
@@ -40,6 +43,27 @@ class Sizes(Group):
         return self
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a trace is set on.
+
+    Attributes:
+        boards: Kinds of cards.
+        workload: Given a name of the trace, what serves it; `None` = nothing is known of that.
+        scored_s: End of the trace that is scored.
+        reading: How demand moves inside a step: jump or glide.
+        sizes: What sizes are drawn from, `None` = as the trace says.
+        models: Models by what workloads call them.
+    """
+
+    boards: tuple[Board, ...]
+    workload: Callable[[str], Workload | None]
+    scored_s: float
+    reading: str = "jump"
+    sizes: Sizes | None = None
+    models: Mapping[str, ModelSpec] = field(default_factory=lambda: MODELS)
+
+
 class ReplayFleet(Group):
     """The fleet file of `foreslice replay`."""
 
@@ -62,6 +86,11 @@ class ReplayFleet(Group):
         tuple[Served, ...],
         Field(description="first match counts; of others a rate is work, and a seventh of a card a seventh"),
     ] = ()
+
+    def terms(self) -> Terms:
+        """Return what a trace is set on."""
+        boards = tuple(BOARDS[name] for name in self.boards)
+        return Terms(boards, self.workload, self.scored, self.reading, self.sizes)
 
     def workload(self, name: str) -> Workload | None:
         """Return what serves a workload of the trace, `None` where nothing is said of it."""

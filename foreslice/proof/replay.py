@@ -112,7 +112,7 @@ def replayed(
         InputError: Trace or fleet file cannot be used.
     """
     settings = read_fleet(fleet)
-    scene = scene_of(read_trace(trace), settings, seed)
+    scene = scene_of(read_trace(trace), settings.terms(), seed)
     rivals = tuple(name for name in wanted if name in RIVALS)
     told = []
     for turn, lag_s in enumerate(settings.lags):

@@ -9,12 +9,11 @@ import numpy as np
 
 from allocator.offers import Offer, offers_for
 from capacity.estimate import CapacityModel
-from fleet.boards import BOARDS
 from fleet.demand import Mix
 from fleet.errors import InputError
 from fleet.workload import Workload
 from foreslice.outlook import DEFAULT_MIX
-from foreslice.proof.fleet import ReplayFleet, Sizes
+from foreslice.proof.fleet import Sizes, Terms
 from foreslice.proof.trace import Trace
 from predictor.ports import BUCKET_S, Floats
 from predictor.sources.demand_table import TidySeries
@@ -96,19 +95,19 @@ class Scene:
         return (len(self.parts[0].work) - self.test) * BUCKET_S / DAY_S
 
 
-def scene_of(trace: Trace, fleet: ReplayFleet, seed: int) -> Scene:
+def scene_of(trace: Trace, terms: Terms, seed: int) -> Scene:
     """Return a trace on a fleet; `InputError` where it is too short or a model fits nowhere.
 
     Args:
         trace: What was recorded.
-        fleet: What is assumed.
+        terms: What it is set on.
         seed: Draws sizes, in order of the workloads.
     """
     start_s = min(one.series.start_s for one in trace.rates.values())
     minutes = max(one.series.end_s for one in trace.rates.values()) - start_s
     draws = np.random.default_rng(seed).uniform(0.0, 1.0, len(trace.rates))
-    capacity = CapacityModel([BOARDS[name] for name in fleet.boards])
-    test = minutes // BUCKET_S - round(fleet.scored / BUCKET_S)
+    capacity = CapacityModel(terms.boards, terms.models)
+    test = minutes // BUCKET_S - round(terms.scored_s / BUCKET_S)
     if test * BUCKET_S < LEAST_BEFORE_S:
         raise InputError(
             f"holds {minutes / DAY_S:.1f} days; {LEAST_BEFORE_S // DAY_S} must come before what is scored",
@@ -116,28 +115,26 @@ def scene_of(trace: Trace, fleet: ReplayFleet, seed: int) -> Scene:
             fix="give a longer trace or a shorter `scored`",
         )
     parts = tuple(
-        _part(trace, name, fleet, (capacity, draw, start_s, minutes // BUCKET_S, test))
+        _part(trace, name, terms, (capacity, draw, start_s, minutes // BUCKET_S, test))
         for name, draw in zip(trace.rates, draws.tolist(), strict=True)
     )
     is_measured = all(part.step_s <= BUCKET_S for part in parts)
-    return Scene(parts, test, "measured" if is_measured else fleet.reading)
+    return Scene(parts, test, "measured" if is_measured else terms.reading)
 
 
 LEAST_BEFORE_S = 4 * DAY_S
 """History before the scored part: three days for a first model and one to choose settings on."""
 
 
-def _part(
-    trace: Trace, name: str, fleet: ReplayFleet, where: tuple[CapacityModel, float, int, int, int]
-) -> Part:
+def _part(trace: Trace, name: str, terms: Terms, where: tuple[CapacityModel, float, int, int, int]) -> Part:
     capacity, draw, start_s, minutes, test = where
-    workload, rates = fleet.workload(name), trace.rates[name]
+    workload, rates = terms.workload(name), trace.rates[name]
     values = rates.series.values
     work, pieces = values, (Piece("1/7", SEVENTH, SEVENTH, SEVENTH), Piece("whole", 1.0, 1.0, 1.0))
     if workload is not None:
         prompt, output = _tokens(trace, name, len(values))
         work = capacity.work(workload, values, prompt, output)
-    work = work * _scale(work, fleet.sizes, draw)
+    work = work * _scale(work, terms.sizes, draw)
     if workload is not None:
         trained = work[: max(1, (test * BUCKET_S + start_s - rates.series.start_s) // rates.series.step_s)]
         peak = int(np.nanargmax(trained))
@@ -145,10 +142,10 @@ def _part(
             Mix(float(np.nanmean(prompt)), float(np.nanmean(output))),
             Mix(float(prompt[peak]), float(output[peak])),
         ]
-        pieces = _pieces(workload, fleet, capacity, mixes, trained)
+        pieces = _pieces(workload, terms, capacity, mixes, trained)
     first = (rates.series.start_s - start_s) // BUCKET_S
     by_minute = np.full(minutes, np.nan)
-    read = glide if fleet.reading == "glide" and rates.series.step_s > BUCKET_S else jump
+    read = glide if terms.reading == "glide" and rates.series.step_s > BUCKET_S else jump
     told = read(work, rates.series.step_s)[: minutes - first]
     by_minute[first : first + len(told)] = told
     return Part(name, rates.series.step_s, by_minute, *pieces)
@@ -184,15 +181,15 @@ def _carried(series: TidySeries, steps: int, usual: float) -> Floats:
 
 
 def _pieces(
-    workload: Workload, fleet: ReplayFleet, capacity: CapacityModel, mixes: Sequence[Mix], trained: Floats
+    workload: Workload, terms: Terms, capacity: CapacityModel, mixes: Sequence[Mix], trained: Floats
 ) -> tuple[Piece, Piece]:
     """Return the shape that takes the fewest cards on the training days, and the whole card."""
-    boards = [BOARDS[name] for name in fleet.boards]
-    offers = offers_for(workload, boards, capacity, mixes).by_shape
+    offers = offers_for(workload, terms.boards, capacity, mixes).by_shape
     whole = offers.get(capacity.reference(workload))
     if not offers or whole is None:
+        names = ", ".join(board.id for board in terms.boards)
         raise InputError(
-            f"no shape of {', '.join(fleet.boards)} keeps the objectives of {workload.model}",
+            f"no shape of {names} keeps the objectives of {workload.model}",
             where=f"workload {workload.key.name}",
             fix="name another model, looser objectives or other boards",
         )

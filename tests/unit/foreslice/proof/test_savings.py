@@ -1,0 +1,49 @@
+"""What moving slices would have saved on recorded demand: a range, read only."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fleet.boards import H100_80GB
+from fleet.workload import WorkloadKey
+from foreslice.cli import main
+from foreslice.proof.fleet import Terms
+from foreslice.proof.savings import saving, trace_of
+from foreslice.proof.scene import scene_of
+from predictor.ports import DemandHistory
+from tests.unit.foreslice.proof.test_sweep import played
+
+FILE = Path(__file__).parents[4] / "config" / "examples" / "file.yaml"
+
+
+def history(start_s, rates):
+    values = np.asarray(rates, dtype=np.float64)
+    tokens = np.full(len(values), 100.0)
+    return DemandHistory(WorkloadKey("shop", "chat"), start_s, values, tokens, tokens, values > 1e9)
+
+
+def test_what_is_saved_over_what_stands_still_has_a_range_around_it():
+    one = saving(played(sees=True, rivals=()), "static-gpu-trained")
+    assert 0 < one.low <= one.share <= one.high < 1
+
+
+def test_recorded_minutes_become_a_trace_and_stay_unknown_where_they_are():
+    rates = np.full(6 * 1440, 2.0)
+    rates[5000] = np.nan
+    terms = Terms((H100_80GB,), lambda _: None, 86_400)
+    scene = scene_of(trace_of({"shop/chat": history(1_700_000_040, rates)}), terms, 0)
+    [part] = scene.parts
+    assert ("shop/chat", 60, "measured", 5 * 1440) == (part.name, part.step_s, scene.reading, scene.test)
+    np.testing.assert_array_equal(rates, part.work)
+
+
+@pytest.mark.parametrize(
+    ("last", "what"), [("14d", "demand of no workload is known for half"), ("2d", "2d are under 5 days")]
+)
+def test_too_little_is_one_clear_line(monkeypatch, capsys, last, what):
+    monkeypatch.setattr("sys.argv", ["foreslice", "savings", "--config", str(FILE), "--last", last])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert 2 == left.value.code
+    assert what in capsys.readouterr().err
