@@ -17,21 +17,21 @@ from predictor.value.ledger import Limits, foreknown
 from simulator.rivals.rules import ahead
 
 SEVENTH = Piece("1/7", 1 / 7, 1 / 7, 1 / 7)
-STEP_S = 300
+STEP_S = 600
 DAY = 86_400 // STEP_S
 
 
 def demand(days, seed=0):
     """Return a sharp rise every two hours, to a height of its own."""
     steps = np.arange(days * DAY)
-    heights = np.random.default_rng(seed).uniform(0.5, 2.0, len(steps) // 24 + 1)
-    return 0.2 + heights[steps // 24] * ((steps % 24) < 5)
+    heights = np.random.default_rng(seed).uniform(0.5, 2.0, len(steps) // 12 + 1)
+    return 0.2 + heights[steps // 12] * ((steps % 12) < 3)
 
 
-def grid_and_course(*, sees, days=8, lag=3):
+def grid_and_course(*, sees, days=6, lag=2):
     """Return a grid, and a course whose forecasts are what comes, or the newest work."""
     work = demand(days)
-    grid = Grid(STEP_S, 0, 4 * DAY, days * DAY, DAY // 2, lag * STEP_S, Limits(lag, 2))
+    grid = Grid(STEP_S, 0, 4 * DAY, days * DAY, DAY // 2, lag * STEP_S, Limits(lag, 1))
     peak = ahead(work, lag + 1) if sees else work
     part = Part("a", STEP_S, work, SEVENTH, Piece("whole", 1.0, 1.0, 1.0))
     course = Course(part, work, np.ones(len(work), np.bool_), np.tile(peak, (len(QUANTILES), 1)))
@@ -50,7 +50,7 @@ def clear():
 
 def test_who_sees_everything_is_worth_one_and_is_used(clear):
     assert all(choice.uses_forecast for choice in clear.choices)
-    assert pytest.approx(1.0, abs=0.05) == clear.value["foreslice"].value
+    assert pytest.approx(1.0, abs=0.1) == clear.value["foreslice"].value
 
 
 def test_a_forecast_that_sees_nothing_is_not_used_and_costs_little():
@@ -62,7 +62,7 @@ def test_a_forecast_that_sees_nothing_is_not_used_and_costs_little():
 
 def test_nothing_is_chosen_on_what_it_is_scored_on(clear):
     assert all(choice.sees_until <= choice.block for choice in clear.choices)
-    assert [8, 10, 12, 14] == [choice.block for choice in clear.choices]
+    assert [8, 10] == [choice.block for choice in clear.choices]
 
 
 def test_the_oracle_is_cheapest_of_all_that_have_the_lag_and_the_bound_is_cheaper_still(clear):
@@ -95,7 +95,7 @@ def test_a_policy_that_leaves_too_much_has_a_miss_instead_of_a_figure(clear):
 
 
 def test_every_rival_sweeps_its_knob():
-    grid, course = grid_and_course(sees=True, days=6)
+    grid, course = grid_and_course(sees=True, days=5)
     for name, rival in RIVALS.items():
         book = rival.book([course], grid) if isinstance(rival, Looking) else books.book([course], grid, rival)
         held = book.total.held.sum(axis=1)
@@ -121,18 +121,18 @@ def test_a_choice_does_not_depend_on_what_comes_after_it():
         parts = [books.book([course], grid, one) for one in (FORECASTS, HOLDS, FORESIGHT)]
         return choose(*parts, 0.01, 8)
 
-    assert chosen(6) == chosen(8)
+    assert chosen(5) == chosen(6)
 
 
 def test_what_is_held_never_depends_on_the_future():
     grid, course = grid_and_course(sees=True)
     other = course.demand.copy()
-    other[1500:] = 9.0
+    other[700:] = 9.0
     changed = Course(course.part, other, course.counts, course.ahead)
     for setting in (Setting(Rule.HOLD, 60, 1.2), Setting(Rule.RESIDUAL, 0.9), Setting(Rule.DAILY, 0, 1.0)):
-        was, now = (setting.target(one, grid, grid.limits)[:1499] for one in (course, changed))
+        was, now = (setting.target(one, grid, grid.limits)[:699] for one in (course, changed))
         np.testing.assert_array_equal(was, now)
-    assert (foreknown(other, grid.limits)[0, 1497:1500] == 9.0).all()
+    assert (foreknown(other, grid.limits)[0, 698:700] == 9.0).all()
 
 
 def test_minutes_inside_a_step_jump_or_glide_and_keep_what_is_unknown():
@@ -153,13 +153,13 @@ def test_what_goes_unserved_is_told_by_burst_season_and_drift():
     days, day = 2, DAY
     work = np.ones(days * day)
     work[50], work[day + 50] = 3.0, 3.0
-    work[day + 100 : day + 120] = np.linspace(1.0, 1.6, 20)
-    work[day + 200] = 9.0
+    work[day + 80 : day + 100] = np.linspace(1.0, 1.6, 20)
+    work[day + 130] = 9.0
     _, course = grid_and_course(sees=True, days=days)
     burst, season, drift = reasons(Course(course.part, work, course.counts, course.ahead), 3, STEP_S)
     assert season[day + 50]
-    assert drift[day + 115]
-    assert burst[day + 200]
+    assert drift[day + 95]
+    assert burst[day + 130]
     assert ((burst.astype(int) + season + drift) == 1).all()
 
 
