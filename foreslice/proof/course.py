@@ -109,7 +109,7 @@ Forecast = Callable[[Sequence[StepSeries], int, int], Sequence[Floats]]
 """Given series, the first step that matters and a window in s: peaks by series, (steps, `QUANTILES`)."""
 
 
-def learned(on_progress: Callable[[float], None]) -> Forecast:
+def learned(on_progress: Callable[[float], None] = lambda _: None) -> Forecast:
     """Return the forecasts that the service would have made, by its recipes."""
 
     def forecast(series: Sequence[StepSeries], first: int, window_s: int) -> Sequence[Floats]:

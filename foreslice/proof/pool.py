@@ -12,7 +12,7 @@ import numpy as np
 from foreslice import output, show
 from foreslice.proof import books
 from foreslice.proof.books import Book
-from foreslice.proof.course import Course, Grid, courses_of, grid_of, unforeseen
+from foreslice.proof.course import Course, Grid, courses_of, grid_of, learned, unforeseen
 from foreslice.proof.fleet import ReplayFleet, read_fleet
 from foreslice.proof.pooled import BASELINES, Pooled, Terms, pooled
 from foreslice.proof.scene import Scene, scene_of
@@ -67,7 +67,7 @@ def run_pool(trace: Path, fleet: Path, asked: Asked, seed: int, *, as_json: bool
         InputError: Trace or fleet file cannot be used, or its workloads run on several shapes.
     """
     settings = read_fleet(fleet)
-    scene = scene_of(read_trace(trace), settings, seed)
+    scene = scene_of(read_trace(trace), settings.terms(), seed)
     told = [(lag_s, list(_at(scene, settings, lag_s, asked))) for lag_s in settings.lags]
     if as_json:
         output.print_json(_as_json(scene, settings, asked, told))
@@ -97,7 +97,7 @@ def run_pool(trace: Path, fleet: Path, asked: Asked, seed: int, *, as_json: bool
 def _at(scene: Scene, settings: ReplayFleet, lag_s: float, asked: Asked) -> Iterator[Found]:
     grid = grid_of(scene, lag_s, settings.quiet)
     with show.console(to_stderr=True).status(f"lag {written(lag_s)}"):
-        courses = courses_of(scene, grid, lambda _: None) if asked.has_forecast else unforeseen(scene, grid)
+        courses = courses_of(scene, grid, learned()) if asked.has_forecast else unforeseen(scene, grid)
         scored = slice(grid.first_block, None)
         rules = Book.joined([books.book(courses, grid, HOLDS), books.residuals(courses, grid, RESIDUALS)])
         rule, oracle = (one.blocks(scored).total for one in (rules, books.book(courses, grid, FORESIGHT)))
