@@ -25,6 +25,8 @@ class Notices:
 
     def of(self, tick: Tick, workloads: Collection[WorkloadKey]) -> Iterator[Notice]:
         """Yield what is new in a tick that looks after these workloads."""
+        lately_s = tick.at_s - AGAIN_AFTER_S
+        self._said_s = {said: at_s for said, at_s in self._said_s.items() if at_s > lately_s}
         for result in tick.results:
             notice = _of_step(result, tick.at_s)
             if result.is_write or not self._was_said(notice):
@@ -39,8 +41,6 @@ class Notices:
 
     def _was_said(self, notice: Notice) -> bool:
         """Return whether this was said lately; if not, it is now."""
-        lately_s = notice.at_s - AGAIN_AFTER_S
-        self._said_s = {said: at_s for said, at_s in self._said_s.items() if at_s > lately_s}
         said = notice.about, notice.reason, _NUMBERS.sub("#", notice.note)
         return self._said_s.setdefault(said, notice.at_s) != notice.at_s
 

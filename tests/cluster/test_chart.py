@@ -156,6 +156,66 @@ def test_tls_of_the_settings_is_that_of_probes_and_scrapes(settings, home):
     assert "https" == by_kind(made, "ServiceMonitor")["foreslice"]["spec"]["endpoints"][0]["scheme"]
 
 
+POD = ("Deployment", "foreslice", "spec", "template", "spec")
+DOG = ("CronJob", "foreslice-watchdog", "spec", "jobTemplate", "spec", "template", "spec")
+ROOM = {"name": "scratch", "emptyDir": {"sizeLimit": "5Gi"}}
+
+
+@pytest.mark.parametrize(
+    ("value", "at", "expected"),
+    [
+        ("replicas=3", ("Deployment", "foreslice", "spec", "replicas"), 3),
+        ("image.repository=r/f", (*POD, "containers", 0, "image"), "r/f:0.1.0"),
+        ("image.tag=v9", (*DOG, "containers", 0, "image"), "foreslice:v9"),
+        ("image.pullPolicy=Never", (*POD, "containers", 0, "imagePullPolicy"), "Never"),
+        ("image.pullSecrets={s}", (*DOG, "imagePullSecrets", 0, "name"), "s"),
+        ("resources.limits.memory=3Gi", (*POD, "containers", 0, "resources", "limits", "memory"), "3Gi"),
+        ("nodeSelector.a=b", (*POD, "nodeSelector", "a"), "b"),
+        ("tolerations[0].operator=Exists", (*DOG, "tolerations", 0, "operator"), "Exists"),
+        ("priorityClassName=high", (*POD, "priorityClassName"), "high"),
+        ("scratch=5Gi", (*POD, "volumes", 2), ROOM),
+        ("watchdog.schedule=1 2 3 4 5", ("CronJob", "foreslice-watchdog", "spec", "schedule"), "1 2 3 4 5"),
+        ("watchdog.after=20m", (*DOG, "containers", 0, "args", -1), "20m"),
+        (
+            "networkPolicy.from[0].podSelector.a=b",
+            ("NetworkPolicy", "foreslice", "spec", "ingress", 0, "from", 0, "podSelector", "a"),
+            "b",
+        ),
+        ("networkPolicy.enabled=false", ("NetworkPolicy",), {}),
+        ("replicas=1", ("PodDisruptionBudget",), {}),
+        (
+            "serviceMonitor.labels.release=p",
+            ("ServiceMonitor", "foreslice", "metadata", "labels", "release"),
+            "p",
+        ),
+        (
+            "serviceMonitor.tokenSecret.name=t",
+            ("ServiceMonitor", "foreslice", "spec", "endpoints", 0, "authorization", "credentials", "name"),
+            "t",
+        ),
+        ("rules.labels.release=p", ("PrometheusRule", "foreslice", "metadata", "labels", "release"), "p"),
+        (
+            "dashboard.labels.grafana=yes",
+            ("ConfigMap", "foreslice-dashboard", "metadata", "labels", "grafana"),
+            "yes",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "=" in value else "",
+)
+def test_every_value_is_where_it_belongs(settings, home, value, at, expected):
+    made = rendered(settings(ACT), *EVERYTHING, value, home=home)
+    found = by_kind(made, at[0])
+    for key in at[1:]:
+        found = found[key]
+    assert expected == found
+
+
+def test_prometheus_is_let_out_to_by_its_port(settings, home):
+    made = rendered(settings(ACT), home=home)
+    [egress] = by_kind(made, "NetworkPolicy")["foreslice"]["spec"]["egress"]
+    assert {53, 443, 6443, 9090} == {port["port"] for port in egress["ports"]}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
