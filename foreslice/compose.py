@@ -28,14 +28,8 @@ from foreslice.outlook import Observatory
 from foreslice.rules import Rules
 from foreslice.settings.load import matches_of, models_of, rules_of, rung_of, workloads_of
 from foreslice.settings.recipe_file import shipped
-from foreslice.settings.schema import (
-    EmbeddedCluster,
-    FileMetrics,
-    KubernetesCluster,
-    NoCluster,
-    PrometheusMetrics,
-    Settings,
-)
+from foreslice.settings.schema import EmbeddedCluster, KubernetesCluster, NoCluster, Settings
+from foreslice.settings.sources import FileMetrics, PrometheusMetrics
 from foreslice.shelf import shelf_of
 from foreslice.tick import Loop
 from foreslice.training import Workshop

@@ -15,7 +15,7 @@ import typer
 from fleet.errors import InputError, UnavailableError
 from foreslice.settings.engines import engines_of
 from foreslice.settings.load import load
-from foreslice.settings.schema import PrometheusMetrics
+from foreslice.settings.sources import PrometheusMetrics
 from predictor.copies import SCRAPER_LABELS
 from predictor.inspection.devices import Devices
 from predictor.inspection.inspect import Inspection, inspected

@@ -16,7 +16,8 @@ from foreslice.doors import access_of, api_server_of
 from foreslice.selection import settled
 from foreslice.settings.check import Proof
 from foreslice.settings.load import matches_of
-from foreslice.settings.schema import KubernetesCluster, PrometheusMetrics, Settings
+from foreslice.settings.schema import KubernetesCluster, Settings
+from foreslice.settings.sources import PrometheusMetrics
 from predictor.engines import Role
 from predictor.identity import DEMAND, Seen, all_said_by, faults, seen
 from predictor.sources.matching import Selection
