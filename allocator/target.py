@@ -100,7 +100,7 @@ def target(question: Question) -> Target:
 def way_to(aim: Target, question: Question) -> Transition:
     """Return the moves that take the fleet to a target, make before break, and what stands in the way.
 
-    Where layouts and seats are ours to choose. `InputError` where the target has replicas over several cards.
+    Where layouts and seats are ours to choose. `InputError` where a replica over several has no node.
     """
     if aim.packing is None:
         return Transition((), ())
@@ -149,6 +149,7 @@ def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float]) -> It
 def cards_of(fleet: Fleet, boards: Sequence[Board]) -> tuple[Card, ...]:
     """Return the cards of these boards that no one else uses, with the replicas that the scheduler placed."""
     foreign, index_of = _foreign(fleet), {board.id: index for index, board in enumerate(boards)}
+    nodes = {gpu.uuid: gpu.node for gpu in fleet.gpus}
     mine = {g.uuid: g.board for g in fleet.gpus if g.board.id in index_of and g.uuid not in foreign}
     seats: dict[str, dict[Seat, WorkloadKey | None]] = {uuid: {} for uuid in mine}
     for device, key in _ours(fleet):
@@ -156,7 +157,7 @@ def cards_of(fleet: Fleet, boards: Sequence[Board]) -> tuple[Card, ...]:
             shape = Shape(mine[device.gpu].id, device.profile or WHOLE)
             start = min(device.memory_slices, default=0) if device.profile else 0
             seats[device.gpu][Seat(shape, start)] = key
-    return tuple(Card(uuid, index_of[board.id], seats[uuid]) for uuid, board in mine.items())
+    return tuple(Card(uuid, index_of[board.id], seats[uuid], nodes[uuid]) for uuid, board in mine.items())
 
 
 def _foreign(fleet: Fleet) -> set[str]:

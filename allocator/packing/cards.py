@@ -18,7 +18,8 @@ class Seat:
 
     Attributes:
         shape: What a replica on it runs on.
-        start: Grid unit of a MIG instance; a running number for shares of one card.
+        start: Grid unit of a MIG instance; a running number for shares of one card, and for the cards of a
+            replica over several.
     """
 
     shape: Shape
@@ -28,6 +29,11 @@ class Seat:
     def is_mig(self) -> bool:
         """Whether it is a MIG instance, neither a share nor a whole card."""
         return not (self.shape.is_whole or self.shape.hundredths)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a further card of a replica over several; the first one stands for the replica."""
+        return self.shape.cards > 1 and self.start > 0
 
     def __str__(self) -> str:
         return f"{self.shape.name}@{self.start}"
@@ -41,11 +47,13 @@ class Card:
         uuid: As the driver publishes it.
         stock: Index of its stock in the problem.
         seats: Tenant by seat, `None` = the seat is cut and free.
+        node: Node that holds it, whose cards are joined by NVLink.
     """
 
     uuid: str
     stock: int
     seats: Mapping[Seat, WorkloadKey | None]
+    node: str = ""
 
     @cached_property
     def held(self) -> Mapping[Seat, WorkloadKey]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,9 +56,11 @@ def adjust(stocks: tuple[Stock, ...], ask: Ask, prices: Prices, cards: Sequence[
     The cheapest configurations at the stored prices are tried out on the cards: the one whose pieces and
     newly opened cards cost least is taken, of equals the one that starts fewest replicas. Every seat is legal
     beside those in use, what is left stays in use until the new replicas run. `None` where no card has room
-    for any of the configurations. `prices` come from the last full packing of the same stocks; queues are not
-    looked at.
+    for any of the configurations, and for a workload with replicas over several cards, which a plan seats.
+    `prices` come from the last full packing of the same stocks; queues are not looked at.
     """
+    if any(seat.shape.cards > 1 for card in cards for seat, key in card.held.items() if key == ask.key):
+        return None
     tableau = tableau_of(Problem(stocks, (ask,)))
     free = Prices(prices.piece, np.zeros(0))
     tried = [cheapest(tableau, each) for each in (free, *beside(free, TRIES))]
@@ -161,5 +163,5 @@ def applied(cards: Sequence[Card], ask: Ask, adjustment: Adjustment) -> tuple[Ca
             after.append(card)
             continue
         held = {seat: tenant for seat, tenant in card.held.items() if seat not in left[card.uuid]}
-        after.append(Card(card.uuid, card.stock, {**held, **dict.fromkeys(taken[card.uuid], ask.key)}))
+        after.append(replace(card, seats={**held, **dict.fromkeys(taken[card.uuid], ask.key)}))
     return tuple(after)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -12,6 +13,7 @@ from allocator.packing.cards import Card, Seat, layout_of
 from allocator.packing.master import solver
 from allocator.packing.pack import Packing
 from allocator.packing.problem import Cut, Stock
+from allocator.packing.spanning import Tenants, seated_together
 from allocator.packing.tableau import Floats, Ints
 from fleet.boards import Board
 from fleet.errors import InputError
@@ -34,19 +36,28 @@ def place(packing: Packing, cards: Sequence[Card]) -> tuple[Card, ...]:
     whose seat is kept stay; the others are seated where a seat is free already, then on fresh cards, then on
     cards that are cut anew.
 
-    `InputError` naming the missing cards if there are too few, and for replicas over several cards.
+    Replicas over several cards are seated first, each on cards of one node.
+
+    `InputError` naming the missing cards if there are too few, or none that are joined.
     """
     wanted = _wanted(packing)
-    staying = _staying(cards, wanted)
+    together: dict[str, Tenants] = {}
+    for index in range(len(packing.tableau.problem.stocks)):
+        wide = {(k, s): n for (k, at, s), n in wanted.items() if at == index and s.cards > 1}
+        together |= seated_together(wide, [card for card in cards if card.stock == index])
+    wanted = Counter({one: n for one, n in wanted.items() if one[2].cards == 1})
+    rest = [card for card in cards if card.uuid not in together]
+    staying = _staying(rest, wanted)
     seated: dict[str, Card] = {}
     for index, stock in enumerate(packing.tableau.problem.stocks):
-        mine = [card for card in cards if card.stock == index]
+        mine = [card for card in rest if card.stock == index]
         for card, cut in _matched(stock, mine, _targets(packing, index), staying):
             seated[card.uuid] = _cut(stock, card, cut, staying[card.uuid])
     for card in seated.values():
         wanted.subtract((tenant, card.stock, seat.shape) for seat, tenant in card.held.items())
     before = {card.uuid: card for card in cards}
     filled = _filled(seated, before, wanted)
+    filled |= {card.uuid: replace(card, seats=together[card.uuid]) for card in cards if card.uuid in together}
     return tuple(filled[card.uuid] for card in cards)
 
 
@@ -75,18 +86,13 @@ def _staying(cards: Sequence[Card], wanted: Wanted) -> dict[str, dict[Seat, Work
 
 
 def _targets(packing: Packing, index: int) -> list[tuple[Cut, int]]:
-    """Return the cuts of one stock with their number of cards."""
+    """Return the cuts of single cards of one stock with their number of cards."""
     tableau, packed = packing.tableau, packing.packed
     first, last = tableau.offsets[index], tableau.offsets[index + 1]
     count: Counter[Cut] = Counter()
     for row in np.flatnonzero((packed.cuts.stock == index) & (packed.cards > 0)).tolist():
-        if packed.cuts.width[row] > 1:
-            raise InputError(
-                "replicas over several cards are counted, but not placed on cards yet",
-                where=f"board {tableau.problem.stocks[index].board.id}",
-                fix="place them by node first, and offer the rest",
-            )
-        count[tuple(packed.cuts.counts[row, first:last].tolist())] += int(packed.cards[row])
+        if packed.cuts.width[row] == 1:
+            count[tuple(packed.cuts.counts[row, first:last].tolist())] += int(packed.cards[row])
     return sorted(count.items())
 
 
@@ -100,6 +106,8 @@ def _matched(
     missing = sum(n for _, n in targets) - len(cards)
     if missing > 0:
         raise InputError(f"{missing} more cards are needed", where=f"board {stock.board.id}", fix="add cards")
+    if not cards:
+        return
     classes: dict[tuple[tuple[Seat, ...], tuple[Seat, ...]], list[Card]] = defaultdict(list)
     for card in sorted(cards, key=lambda card: card.uuid):
         classes[tuple(sorted(card.seats)), tuple(sorted(staying[card.uuid]))].append(card)
@@ -156,9 +164,9 @@ def _realised(board: Board, counts: tuple[tuple[str, int], ...], keep: Layout) -
 def _cut(stock: Stock, card: Card, cut: Cut | None, kept: dict[Seat, WorkloadKey]) -> Card:
     """Return a card cut anew, with those who keep their seat; one that is not needed has no seats."""
     if cut is None:
-        return Card(card.uuid, card.stock, {})
+        return replace(card, seats={})
     after = _recut(stock, cut, tuple(sorted(card.seats)), tuple(sorted(kept)))
-    return Card(card.uuid, card.stock, {seat: kept.get(seat) for seat in sorted(after)})
+    return replace(card, seats={seat: kept.get(seat) for seat in sorted(after)})
 
 
 def _filled(seated: dict[str, Card], before: dict[str, Card], wanted: Wanted) -> dict[str, Card]:
@@ -179,7 +187,7 @@ def _filled(seated: dict[str, Card], before: dict[str, Card], wanted: Wanted) ->
         for _ in range(n):
             _, uuid, seat = free[stock, shape].pop()
             taken[uuid][seat] = key
-    return {uuid: Card(uuid, card.stock, taken[uuid]) for uuid, card in seated.items()}
+    return {uuid: replace(card, seats=taken[uuid]) for uuid, card in seated.items()}
 
 
 def transport(cost: Floats, supply: Ints, demand: Ints) -> Ints:

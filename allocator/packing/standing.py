@@ -25,10 +25,10 @@ def standing_on(problem: Problem, cards: Sequence[Card], *, recut: float, restar
     now: dict[WorkloadKey, dict[str, Counter[Shape]]] = defaultdict(lambda: defaultdict(Counter))
     for card in cards:
         stock = problem.stocks[card.stock]
-        if card.is_used:
+        if any(not seat.is_part for seat in card.held):
             cuts[card.stock].update(_cuts(stock, tuple(sorted(card.seats))))
         for seat, tenant in card.held.items():
-            now[tenant][stock.domain][seat.shape] += 1
+            now[tenant][stock.domain][seat.shape] += not seat.is_part
     stocks = tuple(replace(one, cut=dict(cut)) for one, cut in zip(problem.stocks, cuts, strict=True))
     asks = tuple(
         replace(ask, now={domain: Configuration(counts) for domain, counts in now[ask.key].items()})

@@ -15,6 +15,9 @@ from fleet.workload import WorkloadKey
 
 ROUNDING = 1e-9
 
+_Seating = tuple[WorkloadKey, str, Seat]
+"""A replica, the card and the seat that it takes or leaves."""
+
 
 class Act(StrEnum):
     """What one move does."""
@@ -75,13 +78,13 @@ class _Yard:
         self._seats = {card.uuid: dict(card.seats) for card in before}
         self._goal = {card.uuid: dict(card.seats) for card in after}
         self._runs: dict[WorkloadKey, Counter[Shape]] = defaultdict(Counter)
-        self._starts: list[tuple[WorkloadKey, str, Seat]] = []
-        self._stops: list[tuple[WorkloadKey, str, Seat]] = []
+        self._starts: list[_Seating] = []
+        self._stops: list[_Seating] = []
         for uuid in sorted(self._seats):
             now, goal = self._seats[uuid], self._goal[uuid]
             for seat, tenant in now.items():
                 if tenant is not None:
-                    self._runs[tenant][seat.shape] += 1
+                    self._runs[tenant][seat.shape] += not seat.is_part
                     if goal.get(seat) != tenant:
                         self._stops.append((tenant, uuid, seat))
             self._starts += [
@@ -89,8 +92,12 @@ class _Yard:
             ]
         self._cuts = [uuid for uuid in sorted(self._seats) if set(self._seats[uuid]) != set(self._goal[uuid])]
         self._least = {key: min(ask.work, self._carried(key)) for key, ask in self._asks.items()}
+        # The cards of a replica over several start before it counts, and are left after it.
+        self._starts.sort(key=lambda one: not one[2].is_part)
+        self._stops.sort(key=lambda one: one[2].is_part)
         self._stock = {card.uuid: card.stock for card in before}
-        self._turned: set[tuple[WorkloadKey, str, Seat]] = set()
+        self._node = {card.uuid: card.node for card in before}
+        self._turned: set[_Seating] = set()
         self._moves: list[Move] = []
 
     def run(self) -> Transition:
@@ -116,10 +123,10 @@ class _Yard:
         self._cuts = waiting
 
     def _start(self) -> None:
-        waiting = []
+        waiting: list[_Seating] = []
         for key, uuid, seat in self._starts:
             is_free = seat in self._seats[uuid] and self._seats[uuid][seat] is None
-            if is_free and self._may(key, seat.shape, 1):
+            if is_free and not self._waits_for(waiting, key, uuid, seat) and self._may(key, seat, 1):
                 self._take(key, uuid, seat)
                 self._moves.append(Move(Act.START, uuid, seat, key))
             else:
@@ -127,10 +134,10 @@ class _Yard:
         self._starts = waiting
 
     def _stop(self) -> None:
-        waiting = []
+        waiting: list[_Seating] = []
         for key, uuid, seat in self._stops:
-            if self._may(key, seat.shape, -1):
-                self._runs[key][seat.shape] -= 1
+            if not self._waits_for(waiting, key, uuid, seat) and self._may(key, seat, -1):
+                self._runs[key][seat.shape] -= not seat.is_part
                 self._seats[uuid][seat] = None
                 self._moves.append(Move(Act.STOP, uuid, seat, key))
             else:
@@ -142,7 +149,7 @@ class _Yard:
         for start in self._starts:
             key, uuid, seat = start
             spare = None
-            if start not in self._turned and self._may(key, seat.shape, 1):
+            if seat.shape.cards == 1 and start not in self._turned and self._may(key, seat, 1):
                 spare = self._spare(self._stock[uuid], seat)
             if spare is not None:
                 self._turned.add(start)
@@ -171,15 +178,23 @@ class _Yard:
         self._cuts.append(unused)
         return unused, seat
 
+    def _waits_for(self, waiting: list[_Seating], key: WorkloadKey, uuid: str, seat: Seat) -> bool:
+        """Return whether another card of such a replica on the same node is not as far yet."""
+        return seat.shape.cards > 1 and any(
+            (key, self._node[uuid], seat.shape) == (other, self._node[at], one.shape)
+            for other, at, one in waiting
+            if one.is_part != seat.is_part
+        )
+
     def _take(self, key: WorkloadKey, uuid: str, seat: Seat) -> None:
-        self._runs[key][seat.shape] += 1
+        self._runs[key][seat.shape] += not seat.is_part
         self._seats[uuid][seat] = key
 
-    def _may(self, key: WorkloadKey, shape: Shape, change: int) -> bool:
+    def _may(self, key: WorkloadKey, seat: Seat, change: int) -> bool:
         """Return whether the workload is carried with so many replicas more or fewer."""
-        if key not in self._asks:
+        if key not in self._asks or seat.is_part:
             return True
-        return self._carried(key, {shape: change}) >= self._least[key] - ROUNDING
+        return self._carried(key, {seat.shape: change}) >= self._least[key] - ROUNDING
 
     def _carried(self, key: WorkloadKey, change: Mapping[Shape, int] | None = None) -> float:
         ask, runs = self._asks[key], Counter(self._runs[key])
@@ -190,7 +205,7 @@ class _Yard:
         """Return what is left undone, each workload once."""
         lines = {}
         for key, uuid, seat in self._starts:
-            if not self._may(key, seat.shape, 1):
+            if not self._may(key, seat, 1):
                 lines[key] = (
                     f"{key}: a smaller replica would set the pace; a least-loaded router would allow it"
                 )

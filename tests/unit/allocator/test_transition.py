@@ -6,8 +6,10 @@ from dataclasses import replace
 import pytest
 
 from allocator.packing.cards import Card, Seat
+from allocator.packing.fastpath import adjust
 from allocator.packing.pack import pack
 from allocator.packing.placement import place
+from allocator.packing.standing import standing_on
 from allocator.packing.transition import transition
 from fleet.errors import InputError
 from fleet.shape import Shape
@@ -131,11 +133,69 @@ def test_cards_of_another_stock_are_left_alone():
     assert 1 == sum(card.is_used for card in after)
 
 
-def test_replicas_over_several_cards_are_packed_but_not_placed():
-    two = Shape(BOARD.id, cards=2)
-    asked = problem(ask("x", 1.9, {}), stocks=(stock(spans=(2,)),))
-    asked = problem(replace(asked.asks[0], works={two: 2.0}), stocks=asked.stocks)
-    packing = pack(asked)
-    assert (2, 2.0) == (packing.cards, packing.least)
-    with pytest.raises(InputError, match="several cards"):
-        place(packing, (Card("a", 0, {}), Card("b", 0, {})))
+TWO = Shape(BOARD.id, cards=2)
+
+
+def joined(**nodes):
+    """Empty cards by node; a name of a tenant in place of `""` has a small slice on it."""
+    return tuple(
+        Card(f"{node}{n}", 0, {SMALL: key(name)} if name else {}, node)
+        for node, names in nodes.items()
+        for n, name in enumerate(names)
+    )
+
+
+class TestReplicasOverSeveralCards:
+    def packing(self, work=1.9, *others):
+        wide = replace(ask("x", work, {}), works={TWO: 2.0})
+        return pack(problem(wide, *others, stocks=(stock(spans=(2,)),)))
+
+    def seats(self, cards):
+        return {card.uuid: [str(seat) for seat in card.held] for card in cards if card.held}
+
+    def test_each_takes_cards_of_one_node_where_fewest_sit_and_fewest_are_to_spare(self):
+        small = ask("s", 0.3, WORKS)
+        after = place(self.packing(1.9, small), joined(a=["s", ""], b=["", "", ""], c=["", ""], d=[""]))
+        assert {"a0": ["1g.10gb@0"], "c0": ["2x@0"], "c1": ["2x@1"]} == self.seats(after)
+
+    def test_those_that_run_stay_and_the_next_takes_other_cards(self):
+        cards = place(self.packing(), joined(a=[""], b=["", "", "", ""]))
+        assert {"b0": ["2x@0"], "b1": ["2x@1"]} == self.seats(cards)
+        assert cards == place(self.packing(), cards)
+        assert {"b0", "b1", "b2", "b3"} == set(self.seats(place(self.packing(3.9), cards)))
+
+    def test_without_enough_cards_on_one_node_it_is_said_what_is_missing(self):
+        with pytest.raises(InputError, match="2 cards of one node are needed for 1 x 2x"):
+            place(self.packing(), joined(a=[""], b=[""]))
+
+    def test_it_counts_once_all_its_cards_are_free_and_leaves_all_of_them(self):
+        """The old whole card is left only then; who sat on one of the two cards has moved before."""
+        small, wide = ask("s", 0.3, WORKS), replace(ask("x", 1.0, {"whole": 1.0}))
+        wide = replace(wide, works={**wide.works, TWO: 2.0})
+        before = joined(a=["s", ""], b=[""])
+        before = (*before[:2], replace(before[2], seats={Seat(shape("whole")): key("x")}))
+        after = (
+            replace(before[0], seats={Seat(TWO): key("x")}),
+            replace(before[1], seats={Seat(TWO, 1): key("x")}),
+            replace(before[2], seats={SMALL: key("s")}),
+        )
+        spare = Card("c0", 0, {}, "c")
+        there = transition((*before, spare), (*after, spare), (small, wide))
+        back = transition((*after, spare), (*before, spare), (small, wide))
+        for way, first, last in ((there, "2x@1", "2x@0"), (back, "2x@0", "2x@1")):
+            done = [str(move.seat) for move in way.moves if move.seat is not None]
+            assert () == way.stuck
+            assert done.index(first) < done.index(last)
+        starts = [(str(m.act), str(m.seat)) for m in there.moves]
+        assert starts.index(("start", "2x@0")) < starts.index(("stop", "whole@0"))
+
+    def test_what_runs_so_is_one_replica_and_one_cut_to_the_next_packing(self):
+        packing = self.packing()
+        cards = place(packing, joined(a=["", ""]))
+        (stocked,), (asked,) = (
+            (later := standing_on(packing.tableau.problem, cards, recut=0.1, restart=0.1)).stocks,
+            later.asks,
+        )
+        assert [1] == list(stocked.cut.values())
+        assert {TWO: 1} == asked.now[""].counts
+        assert adjust((stocked,), asked, packing.worth, cards) is None
