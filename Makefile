@@ -63,6 +63,10 @@ controlplane: ## the Kubernetes and Helm binaries that test-cluster runs, from s
 test-cluster: .venv/.dev controlplane ## tests on a real control plane; ALL_MINORS=1 takes every minor
 	$(BIN)/python -m pytest tests/cluster -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
+.PHONY: soak
+soak: .venv/.dev controlplane ## a day in two hours on 64 simulated cards of a real control plane (SOAK_MINUTES=20: so much of it)
+	@$(BIN)/python -m tests.cluster.soak
+
 .PHONY: demo-cluster
 demo-cluster: .venv/.dev controlplane ## the service on a real control plane and Prometheus, with simulated engines, to look at with kubectl; Ctrl-C ends it
 	@$(BIN)/python -m tests.cluster.demo

@@ -5,7 +5,7 @@ Nothing here decides anything: the safe configuration is what the first plan of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
@@ -13,12 +13,14 @@ from typing import Any
 from actuator.diff import diff
 from actuator.execute import Executor
 from actuator.gate import Terms
-from actuator.outcome import StepResult
+from actuator.outcome import Outcome, StepResult
 from actuator.ports import Cluster
 from fleet.cards import CardShares
 from fleet.cluster import Fleet, Standing
 from fleet.shape import Configuration
 from fleet.workload import Mode, Router, Workload, WorkloadKey
+
+TRIES = 3
 
 _ROUNDING = 1e-9
 
@@ -50,6 +52,19 @@ def raise_below(
         because: Why it is done, one clause, kept with the plan.
     """
     acting = {workload.key: _adding(workload.mode) for workload in workloads if workload.mode.may_add}
+    results = _raised(cluster, acting, at_s, because)
+    for _ in range(TRIES - 1):
+        went = tuple(result for result in results if result.outcome is not Outcome.FAILED)
+        if len(went) == len(results):
+            break
+        # Controllers write a Deployment's status all the time; whoever runs once must look again.
+        results = (*went, *_raised(cluster, acting, at_s, because))
+    return results
+
+
+def _raised(
+    cluster: Cluster, acting: Mapping[WorkloadKey, Terms], at_s: float, because: str
+) -> tuple[StepResult, ...]:
     fleet = cluster.view(tuple(acting))
     cards = CardShares(fleet.boards())
     returns = [
@@ -61,8 +76,8 @@ def raise_below(
         for standing in fleet.standings
         if standing.safe is not None
     ]
-    changes = [change for change in diff(fleet, returns, at_s) if change.steps]
-    return Executor(cluster).run(changes, acting, at_s)
+    # Those that need nothing too: what a run that broke off has left open is ended.
+    return Executor(cluster).run(diff(fleet, returns, at_s), acting, at_s)
 
 
 class Restoration:
@@ -100,8 +115,13 @@ class Restoration:
         cards = CardShares(fleet.boards())
         for standing in fleet.standings:
             if standing.safe is not None:
-                held = ceil(cards.total([standing.wanted]) / cards.of(standing.own.shape) - _ROUNDING)
-                yield standing.key, Configuration({standing.own.shape: max(held, standing.safe.replicas)})
+                own = standing.own.shape
+                if standing.moving_to is not None and set(standing.moving_to) == {own}:
+                    # A restoration that broke off goes on to its goal: on the way there, more is held.
+                    held = standing.moving_to.replicas
+                else:
+                    held = ceil(cards.total([standing.wanted]) / cards.of(own) - _ROUNDING)
+                yield standing.key, Configuration({own: max(held, standing.safe.replicas)})
 
 
 class _Unrestricted:

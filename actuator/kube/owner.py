@@ -7,9 +7,9 @@ from contextlib import suppress
 
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.errors import NotFoundError
-from actuator.kube.resources import DEPLOYMENTS
+from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS
 from actuator.manifest import key_of
-from actuator.objects.variants import is_variant_of
+from actuator.objects.variants import is_variant_of, unused_templates
 from fleet.errors import RefusedError
 from fleet.workload import WorkloadKey
 
@@ -38,7 +38,7 @@ class Owner:
             raise RefusedError(f"Deployment {workload} does not exist") from error
 
     def end_copies(self, workload: WorkloadKey) -> tuple[str, ...]:
-        """Delete the workload's copies that ask for no replicas, and return their names."""
+        """Delete the workload's copies that ask for no replicas and what they claimed by; return their names."""
         try:
             base = self._server.request("GET", DEPLOYMENTS.path(workload.namespace, workload.name))
         except NotFoundError:
@@ -52,4 +52,10 @@ class Owner:
                 # Only as it was read: somebody may have scaled it up since.
                 conditions = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
                 self._server.request("DELETE", path, {"preconditions": conditions})
-        return tuple(key_of(body).name for body in spent)
+        ended = {key_of(body).name for body in spent}
+        kept = [body for body in found if key_of(body).name not in ended]
+        templates = self._server.request("GET", CLAIM_TEMPLATES.path(workload.namespace))["items"]
+        for name in unused_templates(templates, kept, base):
+            with suppress(NotFoundError):
+                self._server.request("DELETE", CLAIM_TEMPLATES.path(workload.namespace, name))
+        return tuple(sorted(ended))

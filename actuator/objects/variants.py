@@ -7,7 +7,7 @@ them, and one label more. It is owned by the base: it goes when the base goes, a
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from actuator.manifest import GROUP, MANAGED_BY, VARIANT_LABEL, Json, digest_of, dns_label, labels_of
 from actuator.mechanisms.dra import Ask, ask_of, asks_gpu, claim_template
@@ -82,8 +82,14 @@ def variant_objects(
     board = next((board for board in boards if board.id == shape.board), None)
     if board is None:
         raise RefusedError(f"Deployment {base['metadata']['name']}: no card of the fleet is a {shape.board}")
-    template = claim_template(base["metadata"]["namespace"], board, shape, ask)
+    template = _owned(claim_template(base["metadata"]["namespace"], board, shape, ask), name, base)
     return template, _copy(base, name, claim, template["metadata"]["name"])
+
+
+def _owned(template: Json, variant: str, base: Json) -> Json:
+    """Return a template as one workload's own, so that it goes with that workload and serves no other."""
+    named = {"name": dns_label(f"{variant}-{digest_of(template['spec'])}")}
+    return {**template, "metadata": {**template["metadata"], **named, "ownerReferences": [_owner(base)]}}
 
 
 def base_hash(base: Json) -> str:
@@ -115,7 +121,7 @@ def _copy(base: Json, name: str, claim: str, template: str) -> Json:
             "namespace": meta["namespace"],
             "labels": {**MANAGED_BY, **mark},
             "annotations": {BASE_HASH: base_hash(base)},
-            "ownerReferences": [{**_kind(base), "name": meta["name"], "uid": meta["uid"]}],
+            "ownerReferences": [_owner(base)],
         },
         "spec": {**spec, "replicas": 0},
     }
@@ -129,6 +135,10 @@ def _prefer(pod_spec: Json, term: Json) -> None:
     pod_spec["affinity"] = {**affinity, "podAffinity": {**of_pods, PREFERRED: preferred}}
 
 
+def _owner(base: Json) -> Json:
+    return {**_kind(base), "name": base["metadata"]["name"], "uid": base["metadata"]["uid"]}
+
+
 def _kind(body: Json) -> Json:
     return {"apiVersion": body["apiVersion"], "kind": body["kind"]}
 
@@ -139,8 +149,23 @@ def is_variant_of(deployment: Json, base: Json) -> bool:
     return (
         mark is not None
         and (deployment["spec"]["selector"].get("matchLabels") or {}).get(VARIANT_LABEL) == mark
-        and any(
-            (owner["kind"], owner["uid"]) == ("Deployment", base["metadata"]["uid"])
-            for owner in deployment["metadata"].get("ownerReferences") or []
-        )
+        and _is_owned(deployment, base)
+    )
+
+
+def unused_templates(templates: Iterable[Json], deployments: Iterable[Json], base: Json) -> tuple[str, ...]:
+    """Return the names of templates that were made for copies of `base` and that no Deployment names."""
+    used = {
+        claim.get("resourceClaimTemplateName")
+        for deployment in deployments
+        for claim in deployment["spec"]["template"]["spec"].get("resourceClaims") or []
+    }
+    made = (body for body in templates if _is_owned(body, base) and labels_of(body).items() >= MANAGED_BY.items())
+    return tuple(sorted({str(body["metadata"]["name"]) for body in made} - used))
+
+
+def _is_owned(body: Json, base: Json) -> bool:
+    return any(
+        (owner["kind"], owner["uid"]) == ("Deployment", base["metadata"]["uid"])
+        for owner in body["metadata"].get("ownerReferences") or []
     )

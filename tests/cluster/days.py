@@ -50,17 +50,20 @@ class Days:
     def past(self, namespace: str, end_s: int) -> Iterator[tuple[str, int, float]]:
         """Yield what was scraped from an engine that served it all until now: series, time, value."""
         times = np.arange(end_s - HISTORY_S, end_s, STEP_S)
-        finished = np.floor(np.cumsum(self.rates(times) * STEP_S))
-        counters = {
-            "request_success_total": finished,
-            "prompt_tokens_total": finished * MIX.prompt_tokens,
-            "generation_tokens_total": finished * MIX.output_tokens,
-            "time_to_first_token_seconds_count": finished,
-        }
-        gauges = {name: np.full(len(times), float(value)) for name, value in _GAUGES.items()}
-        about = {"namespace": namespace, "pod": "before", "model_name": "chat"}
-        for name, values in (counters | gauges).items():
-            text = series_text(f"vllm:{name}", about)
-            yield from (
-                (text, t_s, value) for t_s, value in zip(times.tolist(), values.tolist(), strict=True)
-            )
+        yield from scraped(namespace, "chat", times, self.rates(times), MIX)
+
+
+def scraped(namespace: str, model_name: str, times, rates, mix: Mix) -> Iterator[tuple[str, int, float]]:
+    """Yield what was scraped every `STEP_S` of an engine that served these rates: series, time, value."""
+    finished = np.floor(np.cumsum(rates * STEP_S))
+    counters = {
+        "request_success_total": finished,
+        "prompt_tokens_total": finished * mix.prompt_tokens,
+        "generation_tokens_total": finished * mix.output_tokens,
+        "time_to_first_token_seconds_count": finished,
+    }
+    gauges = {name: np.full(len(times), float(value)) for name, value in _GAUGES.items()}
+    about = {"namespace": namespace, "pod": f"{model_name}-before", "model_name": model_name}
+    for name, values in (counters | gauges).items():
+        text = series_text(f"vllm:{name}", about)
+        yield from ((text, t_s, value) for t_s, value in zip(times.tolist(), values.tolist(), strict=True))

@@ -11,6 +11,7 @@ from tests.cluster.conftest import NEWEST, make_classes
 from tests.cluster.controlplane import control_plane
 from tests.cluster.scene import scene
 from tests.controlplane.build import CONTROL_PLANE
+from tests.cluster.town import chat
 from tests.prometheus.server import absent
 
 NAME = "shop"
@@ -46,9 +47,9 @@ def _show(directory):
     logs.mkdir()
     with control_plane(NEWEST, logs) as plane:
         make_classes(plane)
-        with scene(plane, directory / "prometheus", {NAME: False}, RISE_IN_S) as made:
+        with scene(plane, directory / "prometheus", {NAME: chat("73h")}, RISE_IN_S) as made:
             town = made.towns[NAME]
-            with town.service(plane, made.url, "73h", directory / NAME) as process:
+            with town.service(plane, made.url, directory / NAME) as process:
                 _tell_how_to_look(plane, made.url, directory / NAME / "log")
                 while process.poll() is None:
                     town.look(made.clock.now_s)

@@ -7,10 +7,8 @@ from math import ceil
 
 from actuator.kube.connect import connect
 from tests.cluster.conftest import Agents
-from tests.cluster.days import Days
 from tests.cluster.permissions import install
 from tests.cluster.shop import install_plans
-from tests.cluster.town import Town
 from tests.prometheus.server import back_fill, prometheus, serving
 
 MINUTE_S = 60
@@ -35,7 +33,14 @@ class Scene:
 
 @contextmanager
 def scene(plane, directory, towns, rise_in_s):
-    """Set towns up (name, whether the days before were flat); they serve, and everything is scraped."""
+    """Set towns up; they serve, and everything is scraped.
+
+    Args:
+        plane: A control plane.
+        directory: Folder of the Prometheus.
+        towns: What makes a town of a connection, agents, its name and when requests rise today, by name.
+        rise_in_s: How far ahead that is; they rise at a full minute.
+    """
     with ExitStack() as stack:
         server = stack.enter_context(closing(connect(plane.kubeconfig)))
         install_plans(server)
@@ -53,13 +58,12 @@ def scene(plane, directory, towns, rise_in_s):
 
         stack.callback(close)
         rise_s = ceil((agents.clock.now_s + rise_in_s) / MINUTE_S) * MINUTE_S
-        days = {name: Days(rise_s, was_flat=was_flat) for name, was_flat in towns.items()}
-        for name, each in days.items():
-            made[name] = Town(server, agents, name, each)
+        for name, make in towns.items():
+            made[name] = make(server, agents, name, rise_s)
         for town in made.values():
             town.wait()
         end_s = int(agents.clock.now_s)
-        back_fill(directory, chain.from_iterable(each.past(name, end_s) for name, each in days.items()))
+        back_fill(directory, chain.from_iterable(town.past(end_s) for town in made.values()))
         address = stack.enter_context(serving(lambda request: _answer(request, made)))
         url = stack.enter_context(prometheus(directory, _scraping(address)))
         yield Scene(made, agents.clock, url, rise_s)

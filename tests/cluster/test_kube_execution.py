@@ -1,23 +1,27 @@
 """The executor on a real control plane: from a whole card to two halves, and what is kept of it."""
 
 import subprocess
+from contextlib import ExitStack
 
 import pytest
 
 from actuator.execute import Executor
 from actuator.gate import Terms
-from actuator.kube.resources import PLANS
+from actuator.kube.resources import CLAIM_TEMPLATES, CLAIMS, PLANS, PODS
+from actuator.objects.plans import is_open
 from actuator.outcome import Outcome
 from actuator.settle import is_there
 from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.errors import RefusedError
 from fleet.shape import Configuration
 from fleet.workload import Mode, Router
+from tests.builders.stage import SPRINGS, Trap
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import MERGE, until
 from tests.cluster.shop import SHOP
 from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, change, standing
 from tests.controlplane.build import CONTROL_PLANE
+from tests.fakes.cluster import Killed
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 GOAL = Configuration({HALF: 2})
@@ -61,6 +65,38 @@ def test_halves_serve_before_the_whole_card_goes_and_one_plan_tells_of_it(shop, 
     (plan,) = cluster.plans(WEB)
     assert [StepState.DONE] * 3 == [step.state for step in plan.steps]
     assert GOAL == plan.change.goal
+
+
+@pytest.mark.parametrize(
+    ("number", "spring"), [(2, "killed-after"), (4, "killed-before"), (6, "timeout"), (9, "killed-after")]
+)
+def test_broken_off_at_a_write_another_process_goes_on_from_the_cluster_alone(shop, cluster, number, spring):
+    """A sample of what tests/property/test_crash_points.py does for every write."""
+    trap, served = Trap(cluster, number, SPRINGS[spring]), []
+    with ExitStack() as others:
+        acting = Executor(trap)
+
+        def tick():
+            nonlocal acting
+            served.append([v.shape for v in standing(cluster).variants for r in v.replicas if r.is_ready])
+            try:
+                acting.run([wanted_now(cluster, START_S)], TERMS, START_S)
+            except Killed:
+                acting = Executor(others.enter_context(shop.cluster()))
+            return GOAL == standing(cluster).ready
+
+        until(tick, every_s=0.2)
+    assert (True, True) == (trap.is_sprung, all(served))
+    shop.settle(cluster)
+    assert len(shop.list(PODS)) == len(shop.list(CLAIMS)) == 2
+    assert 2 == len(shop.list(CLAIM_TEMPLATES))
+    until(lambda: not [plan for plan in ended(cluster) if is_open(plan)])
+
+
+def ended(cluster):
+    """Return the kept plans after a tick to which nothing is left to be done."""
+    Executor(cluster).run([ChangeSet(WEB, GOAL, GOAL, (), START_S)], TERMS, START_S)
+    return cluster.plans(WEB)
 
 
 def test_a_plan_reads_as_a_table(shop, cluster, plane):

@@ -6,7 +6,7 @@ import pytest
 
 from actuator.execute import Executor
 from actuator.gate import Terms
-from actuator.kube.resources import DEPLOYMENTS, LEASES
+from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, LEASES
 from actuator.manifest import timestamp_of
 from actuator.outcome import Outcome
 from fleet.cluster import Approval
@@ -111,6 +111,7 @@ def test_a_workload_is_given_back_on_its_own_deployment_and_copies_are_gone(shop
     assert (["shop/web"], ["web-half"]) == (told["restored"], told["ended"])
     until(lambda: Configuration({WHOLE: 1}) == standing(cluster).ready)
     assert ["web"] == [body["metadata"]["name"] for body in shop.list(DEPLOYMENTS)]
+    assert ["web-gpu"] == [body["metadata"]["name"] for body in shop.list(CLAIM_TEMPLATES)]
     assert Mode.FORECAST_ONLY == standing(cluster).permits
 
 

@@ -1,4 +1,4 @@
-"""A namespace whose engines serve and are scraped, with a service of its own that looks after them."""
+"""Namespaces whose engines serve and are scraped, each with a service of its own that looks after them."""
 
 import json
 import signal
@@ -15,8 +15,11 @@ from simulator.journal import Journal
 from simulator.manifests import NAME_LABEL
 from simulator.pods import is_ready
 from simulator.series import exposition
+from simulator.truth import HiddenTruth
 from tests.builders.engines import Laws, workload
-from tests.cluster.lab import LABEL, WITHIN_S, Lab, until
+from tests.cluster.compressed import SEED, CompressedDay
+from tests.cluster.days import Days
+from tests.cluster.lab import LABEL, PDB, WITHIN_S, Lab, until
 from tests.cluster.permissions import bind, lead_in, token_of
 from tests.fakes.manifests import request
 from tests.leash import leashed
@@ -31,14 +34,17 @@ version: v1
 metrics: {{source: prometheus, url: "{url}"}}
 cluster: {{kind: kubernetes, kubeconfig: kubeconfig, lease_namespace: {namespace}}}
 acting: true
-loop: {{history: {history}}}
+loop: {loop}
 http: {{port: 0}}
 workloads:
-  - name: chat
+"""
+SERVED = """\
+  - name: {name}
     namespace: {namespace}
-    model: qwen2.5-7b-bf16
-    slo: {{ttft: {{p95: 1s}}, itl: {{p95: 50ms}}}}
-    mode: scale-up-only
+    model: {model}
+    slo: {{ttft: {{p95: {ttft_ms:.0f}ms}}, itl: {{p95: {itl_ms:.0f}ms}}}}
+    tier: {tier}
+    mode: {mode}
 """
 
 
@@ -56,31 +62,64 @@ class Loading:
 
 
 class Town:
-    """A namespace, its node of three H100, and the engines of its one workload.
+    """A namespace, its nodes of H100, and the engines of its workloads.
+
+    Args:
+        server: A connection as administrator.
+        agents: What acts on the control plane.
+        name: The namespace.
+        demand: Requests, of the workloads in their order, and what was scraped of them before.
+        workloads: Who serves, each with one whole card in the beginning.
+        laws: How fast engines are.
+        nodes: Nodes.
+        cards: Cards in each.
+        mode: How far the service may go.
+        loop: Settings of its loop.
 
     Attributes:
         pages: What each engine answers to a scrape now, by pod.
         seen: The cluster's own account, (time in s, cards that pods hold, pods that are Ready) by sample.
+        tallies: What became of all requests, by second.
     """
 
-    def __init__(self, server, agents, name, days):
+    def __init__(
+        self,
+        server,
+        agents,
+        name,
+        demand,
+        workloads,
+        *,
+        laws,
+        nodes=1,
+        cards=CARDS,
+        mode="scale-up-only",
+        loop,
+    ):
         self._agents = agents
+        self.demand = demand
+        self._mode, self._loop = mode, loop
         self.lab = Lab(server, name)
         self.pages = {}
         self.seen = []
-        tenant = workload(WORKLOAD, namespace=name)
-        self._engines = Engines([tenant], days, Laws(), int(agents.clock.now_s))
+        self.tallies = {}
+        self.workloads = tuple(workloads)
+        self._engines = Engines(self.workloads, demand, laws, int(agents.clock.now_s))
         containers = EngineContainers(agents.api, self._engines, agents.clock, Loading(), Journal())
-        node = f"{name}-n0"
-        agents.add_nodes({node: [H100_80GB] * CARDS}, containers, Loading())
-        self.lab.patch(NODE, node, {"metadata": {"labels": {LABEL: name}}})
-        self.lab.made.append((NODE, node))
+        names = [f"{name}-n{number}" for number in range(nodes)]
+        agents.add_nodes({node: [H100_80GB] * cards for node in names}, containers, Loading())
+        for node in names:
+            self.lab.patch(NODE, node, {"metadata": {"labels": {LABEL: name}}})
+            self.lab.made.append((NODE, node))
         agents.clock.after(0, self._advance)
         for role in ROLES:
             bind(server, role, name)
         lead_in(server, name)
         template = self.lab.template("whole", request("gpu.nvidia.com", None))
-        self.lab.deployment(WORKLOAD, template, 1, labels={NAME_LABEL: WORKLOAD})
+        for one in self.workloads:
+            labels = {NAME_LABEL: one.key.name}
+            self.lab.deployment(one.key.name, template, 1, labels=labels)
+            self.lab.create(PDB, one.key.name, spec={"minAvailable": 1, "selector": {"matchLabels": labels}})
 
     @property
     def name(self):
@@ -88,8 +127,14 @@ class Town:
         return self.lab.name
 
     def wait(self):
-        """Return once its first engine serves."""
-        until(lambda: self.pages and self.lab.get(DEPLOYMENT, WORKLOAD)["status"].get("readyReplicas"))
+        """Return once an engine of each workload serves."""
+        for one in self.workloads:
+            until(lambda: self.lab.get(DEPLOYMENT, one.key.name)["status"].get("readyReplicas"))  # noqa: B023
+        until(lambda: len(self.pages) == len(self.workloads))
+
+    def past(self, end_s):
+        """Yield what was scraped here until a time."""
+        return self.demand.past(self.name, end_s)
 
     def look(self, at_s):
         """Note what the cluster says of its pods."""
@@ -98,14 +143,15 @@ class Town:
         self.seen.append((at_s, sum(map(_cards, claims)), ready))
 
     @contextmanager
-    def service(self, plane, url, history, directory):
+    def service(self, plane, url, directory):
         """Run `foreslice run` for it, as the service account of deploy/rbac; SIGTERM ends it."""
         directory.mkdir()
         body = json.loads(plane.kubeconfig.read_text())
         body["users"][0]["user"] = {"token": token_of(self.lab.server)}
         (directory / "kubeconfig").write_text(json.dumps(body))
         settings = directory / "foreslice.yaml"
-        settings.write_text(SETTINGS.format(url=url, namespace=self.name, history=history))
+        head = SETTINGS.format(url=url, namespace=self.name, loop=self._loop)
+        settings.write_text(head + "".join(map(self._served, self.workloads)))
         with (directory / "log").open("wb") as log:
             command = leashed(FORESLICE, "run", "--config", settings)
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, process_group=0)
@@ -117,11 +163,56 @@ class Town:
             process.kill()
             process.wait()
 
+    def _served(self, one):
+        return SERVED.format(
+            name=one.key.name,
+            namespace=self.name,
+            model=one.model,
+            ttft_ms=one.slo.ttft.limit_s * 1000,
+            itl_ms=one.slo.itl.limit_s * 1000,
+            tier=one.tier,
+            mode=self._mode,
+        )
+
     def _advance(self):
-        self._engines.advance(self._agents.clock.now_s)
-        counts, pace, names = self._engines.counts, self._engines.pace, self._engines.names
-        self.pages = {names[at]: exposition(counts, pace, at, WORKLOAD) for at in self._engines.up}
+        engines = self._engines
+        engines.advance(self._agents.clock.now_s)
+        self.tallies[engines.now_s] = engines.tally.copy()
+        self.pages = {
+            engines.names[at]: exposition(engines.counts, engines.pace, at, engines.owners[at].key.name)
+            for at in engines.up
+        }
         self._agents.clock.after(1, self._advance)
+
+
+def chat(history, *, was_flat=False):
+    """Return what makes a town of one workload, whose days before were as today, or flat."""
+
+    def make(server, agents, name, rise_s):
+        demand, tenant = Days(rise_s, was_flat=was_flat), workload(WORKLOAD, namespace=name)
+        return Town(server, agents, name, demand, [tenant], laws=Laws(), loop=f"{{history: {history}}}")
+
+    return make
+
+
+def compressed(server, agents, name, steepest_s):
+    """Make a town of eight nodes of eight cards and seven tenants, on a day that passes twelve times as fast.
+
+    Whatever lasts is a twelfth too, by settings: lead times, quiet time, dwell.
+    """
+    demand = CompressedDay(steepest_s, name)
+    return Town(
+        server,
+        agents,
+        name,
+        demand,
+        demand.workloads,
+        laws=HiddenTruth(SEED, {H100_80GB.id: H100_80GB}),
+        nodes=8,
+        cards=8,
+        mode="full",
+        loop="{tick: 2s, plan: 25s, lead: 30s, quiet: 50s, dwell: 50s, shape_dwell: 5m, history: 73h}",
+    )
 
 
 def _cards(claim):

@@ -1,0 +1,196 @@
+"""A small embedded cluster whose engines serve steadily while a process acts on it, call by call."""
+
+import numpy as np
+
+from actuator.objects.plans import is_open
+from fleet.boards import H100_80GB
+from fleet.errors import ConflictError, UnavailableError
+from simulator.agents import start_control_plane, start_nodes
+from simulator.api import CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, POD
+from simulator.clock import VirtualClock
+from simulator.cluster import EmbeddedCluster
+from simulator.containers import EngineContainers
+from simulator.engine import Engines
+from simulator.journal import Journal
+from simulator.manifests import deployment, whole_gpu_template
+from simulator.store import ObjectStore
+from tests.builders.engines import Laws, Offered, workload
+from tests.fakes.cluster import VERBS, WRITES, Killed
+
+START_S = 0.0
+TICK_S = 10.0
+LASTS_S = 1200
+REQUESTS_PER_S = 5.0
+WEB = workload("web")
+
+
+class Quick:
+    """Delays of a cluster in which all is over soon (`simulator.delays.Delays`)."""
+
+    def schedule_s(self, _pod):
+        return 0.5
+
+    def prepare_s(self, _pod):
+        return 1.0
+
+    def image_s(self, _pod):
+        return 1.0
+
+    def engine_init_s(self, _pod):
+        return 6.0
+
+
+class Stage:
+    """Workload `web` on whole cards of two, under steady requests.
+
+    Args:
+        replicas: Whole cards in the beginning.
+
+    Attributes:
+        engines: What serves them, and the router's account of it.
+    """
+
+    def __init__(self, replicas=1):
+        self._clock = VirtualClock(START_S)
+        self.store = ObjectStore(self._clock)
+        offered = np.zeros((LASTS_S, 1))
+        offered[60:] = REQUESTS_PER_S
+        self.engines = Engines([WEB], Offered(offered), Laws(), int(START_S))
+        containers = EngineContainers(self.store, self.engines, self._clock, Quick(), Journal())
+        start_nodes(self.store, self._clock, {"n0": [H100_80GB] * 2}, containers, Quick())
+        start_control_plane(self.store, self._clock, Quick())
+        self.store.create(whole_gpu_template("shop"))
+        self.store.create(deployment(WEB, replicas))
+        self.wait(60.0)
+
+    @property
+    def now_s(self):
+        """Seconds since the epoch."""
+        return self._clock.now_s
+
+    def opened(self):
+        """Return an adapter that knows nothing yet, as a new process has."""
+        return EmbeddedCluster(self.store)
+
+    def wait(self, seconds=TICK_S):
+        """Let time pass."""
+        self._clock.run_until(self._clock.now_s + seconds)
+        self.engines.advance(self._clock.now_s)
+
+    def end(self):
+        """Return what stands: replicas asked for and pods, by Deployment."""
+        pods = self.store.list(POD)
+        return {
+            body["metadata"]["name"]: (
+                body["spec"]["replicas"],
+                sum(body["metadata"]["uid"] == pod["metadata"]["ownerReferences"][0]["uid"] for pod in pods),
+            )
+            for body in self.store.list(DEPLOYMENT)
+        }
+
+    def wrong(self):
+        """Yield what must not be there in the end, one line each."""
+        tally = self.engines.tally
+        if tally.refused.sum() or tally.cut.sum():
+            yield f"{tally.refused.sum():.0f} requests were refused, {tally.cut.sum():.0f} cut"
+        if tally.inside.sum() < 0.999 * tally.offered.sum():
+            yield f"{tally.inside.sum():.0f} of {tally.offered.sum():.0f} requests were inside their SLO"
+        pods = {pod["metadata"]["uid"] for pod in self.store.list(POD)}
+        for claim in self.store.list(CLAIM):
+            if claim["metadata"]["ownerReferences"][0]["uid"] not in pods:
+                yield f"claim {claim['metadata']['name']} of no pod"
+        used = {
+            held["resourceClaimTemplateName"]
+            for body in self.store.list(DEPLOYMENT)
+            for held in body["spec"]["template"]["spec"]["resourceClaims"]
+        }
+        for template in self.store.list(CLAIM_TEMPLATE):
+            if template["metadata"]["name"] not in used:
+                yield f"template {template['metadata']['name']} of no Deployment"
+        for record in self.opened().plans(WEB.key):
+            if is_open(record):
+                yield f"plan {record.change.name} is left open"
+
+
+class Trap:
+    """A cluster of whose calls of the port one goes wrong; every other goes through.
+
+    Args:
+        cluster: The port.
+        number: Which call,
+        spring: What goes wrong: called with the call, in its place.
+        verbs: of these.
+
+    Attributes:
+        is_sprung: Whether that call was made.
+    """
+
+    def __init__(self, cluster, number, spring, verbs=WRITES):
+        self._cluster = cluster
+        self._verbs = verbs
+        self._left = number
+        self._spring = spring
+        self.is_sprung = False
+
+    def __getattr__(self, verb):
+        call = getattr(self._cluster, verb)
+        if verb not in self._verbs:
+            return call
+
+        def trapped(*args, **named):
+            self._left -= 1
+            if self._left:
+                return call(*args, **named)
+            self.is_sprung = True
+            return self._spring(lambda: call(*args, **named))
+
+        return trapped
+
+
+def raising(error, *, after):
+    """Return a spring that raises, before the call takes effect or after it."""
+
+    def spring(call):
+        if after:
+            call()
+        raise error
+
+    return spring
+
+
+SPRINGS = {
+    "killed-before": raising(Killed(), after=False),
+    "killed-after": raising(Killed(), after=True),
+    "409": raising(ConflictError("changed meanwhile"), after=False),
+    "429-or-500": raising(UnavailableError("429 too many requests"), after=False),
+    "timeout": raising(UnavailableError("no answer in time"), after=True),
+}
+"""What can go wrong with a call, by name; a timeout is one that took effect."""
+
+
+class Deaf:
+    """A cluster whose watch is lost for some calls from one on: it shows what stood then, and is written."""
+
+    def __init__(self, cluster, number, calls=12):
+        self._cluster = cluster
+        self._from, self._until = number, number + calls
+        self._calls = 0
+        self._seen = None
+
+    @property
+    def is_sprung(self):
+        """Whether it came so far."""
+        return self._calls >= self._from
+
+    def view(self, workloads):
+        """Show the fleet, or what stood when the watch was lost."""
+        self._calls += 1
+        if self._from <= self._calls < self._until:
+            self._seen = self._seen or self._cluster.view(workloads)
+            return self._seen
+        return self._cluster.view(workloads)
+
+    def __getattr__(self, verb):
+        if verb in VERBS:
+            self._calls += 1
+        return getattr(self._cluster, verb)

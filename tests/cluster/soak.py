@@ -1,0 +1,127 @@
+"""`make soak`: a day in two hours on 64 cards of a real control plane, and what became of it."""
+
+import io
+import json
+import os
+import sys
+import tempfile
+from contextlib import redirect_stdout, suppress
+from pathlib import Path
+
+from foreslice.leave import run_restore
+from simulator.api import CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, LEASE, POD
+from tests.cluster.compressed import PERIOD_S
+from tests.cluster.conftest import NEWEST, make_classes
+from tests.cluster.controlplane import control_plane
+from tests.cluster.lab import until
+from tests.cluster.scene import scene
+from tests.cluster.town import compressed
+from tests.cluster.verdict import MET, Watch
+from tests.prometheus.server import absent
+
+NAME = "fleet"
+SAMPLE_S = 2
+SETTLED_S = 120
+TOLD_EVERY_S = 60
+STEEPEST_IN_S = 600
+
+
+def main():
+    """Watch for `SOAK_MINUTES` (two hours if it is not set), print what was seen, and fail on any fault."""
+    if programs := absent():
+        sys.exit(f"{', '.join(programs)} not found: apt-get install prometheus")
+    lasts_s = 60 * float(os.environ.get("SOAK_MINUTES") or PERIOD_S / 60)
+    with tempfile.TemporaryDirectory(prefix="foreslice-soak-") as directory:
+        told = soak(Path(directory), lasts_s)
+    _say(json.dumps(told, indent=2))
+    if told["faults"] or told["left over"] or told["rises met"] < told["rises"]:
+        sys.exit("the soak has found faults")
+
+
+def soak(directory, lasts_s):
+    """Return what became of a compressed day, or of so much of it."""
+    logs = directory / "control-plane"
+    logs.mkdir()
+    with control_plane(NEWEST, logs) as plane:
+        make_classes(plane)
+        with scene(plane, directory / "prometheus", {NAME: compressed}, STEEPEST_IN_S) as made:
+            town, clock = made.towns[NAME], made.clock
+            watch, begun_s, told_s = Watch(town), clock.now_s, 0.0
+            with town.service(plane, made.url, directory / NAME) as process:
+
+                def look():
+                    nonlocal told_s
+                    assert process.poll() is None, (directory / NAME / "log").read_text()[-2000:]
+                    town.look(clock.now_s)
+                    watch.look(clock.now_s)
+                    if clock.now_s - told_s > TOLD_EVERY_S:
+                        told_s = clock.now_s
+                        _tell(town, watch, begun_s)
+                    return clock.now_s - begun_s > lasts_s
+
+                until(look, within_s=2 * lasts_s, every_s=SAMPLE_S)
+            found = watch.rises(town.demand, SETTLED_S)
+            return {
+                "minutes": round((clock.now_s - begun_s) / 60, 1),
+                "rises": len(found),
+                "rises met": sum(share >= MET for *_, share in found),
+                "rises missed": [
+                    [town.workloads[row].key.name, round(at_s - begun_s), round(share, 3)]
+                    for row, at_s, share in found
+                    if share < MET
+                ],
+                "inside their SLO": round(watch.attainment(SETTLED_S), 4),
+                "most cards": max(cards for _, cards, _ in town.seen),
+                "fewest cards": min(cards for _, cards, _ in town.seen),
+                "faults": watch.faults,
+                "left over": left_over(town, _as_owner(plane, directory / NAME / "foreslice.yaml")),
+            }
+
+
+def left_over(town, settings):
+    """Give everything back, as an owner would, and return what is still there of us."""
+    lab = town.lab
+    kept = lab.server.request("GET", lab.path(LEASE, "foreslice"))["spec"].get("holderIdentity")
+    with redirect_stdout(io.StringIO()):
+        run_restore(settings, [], every=True, wait="10m", as_json=True)
+    names = {one.key.name for one in town.workloads}
+    pods = {body["metadata"]["name"] for body in lab.list(POD)}
+    with suppress(AssertionError):
+        until(lambda: not _foreign(lab.list(DEPLOYMENT), names), within_s=60)
+    return [
+        *([f"the lease is held by {kept}"] if kept else []),
+        *_foreign(lab.list(DEPLOYMENT), names),
+        *_foreign(lab.list(CLAIM_TEMPLATE), {"whole"}),
+        *(
+            f"claim {body['metadata']['name']} of no pod"
+            for body in lab.list(CLAIM)
+            if not {owner["name"] for owner in body["metadata"].get("ownerReferences", ())} & pods
+        ),
+    ]
+
+
+def _as_owner(plane, settings):
+    """Return settings by which a workload's owner gets at the cluster, with the rights of one."""
+    path = settings.with_name("owner.yaml")
+    own = f"kubeconfig: {plane.kubeconfig}"
+    path.write_text(settings.read_text().replace("kubeconfig: kubeconfig", own))
+    return path
+
+
+def _foreign(bodies, names):
+    """Return which objects are not their owners'."""
+    found = (body["metadata"]["name"] for body in bodies)
+    return [f"{name} is left" for name in found if name not in names]
+
+
+def _tell(town, watch, begun_s):
+    at_s, cards, ready = town.seen[-1]
+    _say(f"{(at_s - begun_s) / 60:6.1f} min  {cards:6.2f} cards  {ready:3} ready  {len(watch.faults)} faults")
+
+
+def _say(text):
+    print(text, flush=True)  # noqa: T201  the command's output
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Whatever goes wrong with whichever call of the port: no request is lost, nothing is left, all converges.
+
+Complete: every call that is made without trouble is the one that goes wrong once. Requests are judged by the
+router of the simulated engines, not by what the service believes.
+"""
+
+from dataclasses import replace
+from itertools import count
+
+import pytest
+
+from actuator.diff import diff
+from actuator.execute import Executor
+from actuator.gate import Terms
+from fleet.errors import ForesliceError
+from fleet.shape import Configuration, Shape
+from fleet.workload import Mode, Router
+from foreslice.safety import Restoration, Return, raise_below
+from tests.builders.stage import SPRINGS, WEB, Deaf, Stage, Trap
+from tests.fakes.cluster import VERBS, Killed
+
+WHOLE, HALF = Shape("h100-80gb"), Shape("h100-80gb", "3g.40gb")
+CAPACITIES = {WHOLE: 1.0, HALF: 0.5}
+TICKS = 8
+KEY = WEB.key
+
+
+class Acting:
+    """A process that takes the workload to a goal; what it needs to know it reads from the cluster."""
+
+    def __init__(self, cluster, goal, need_keep=0.9):
+        self._cluster = cluster
+        self._executor = Executor(cluster)
+        self._goal = Configuration(goal)
+        self._terms = {KEY: Terms(Mode.FULL, Router.LEAST_LOADED, 1, CAPACITIES, need_keep)}
+
+    def tick(self, at_s):
+        fleet = self._cluster.view([KEY])
+        changes = diff(fleet, [Return(KEY, self._goal, ("needed",))], at_s)
+        self._executor.run(changes, self._terms, at_s)
+
+
+class Restoring:
+    """`foreslice restore`, as far as it goes through the port."""
+
+    def __init__(self, cluster):
+        self._restoration = Restoration(cluster, [KEY])
+
+    def tick(self, at_s):
+        self._restoration.turn(at_s)
+
+
+class Watching:
+    """`foreslice watchdog`, run again and again."""
+
+    def __init__(self, cluster):
+        self._cluster = cluster
+        self._workloads = [replace(WEB, mode=Mode.FULL)]
+
+    def tick(self, at_s):
+        raise_below(self._cluster, self._workloads, at_s, "nobody leads")
+
+
+def acted(stage, goal, need_keep=0.9, ticks=TICKS):
+    """A stage on which a process has taken the workload to a goal, and is gone."""
+    process = Acting(stage.opened(), goal, need_keep)
+    for _ in range(ticks):
+        process.tick(stage.now_s)
+        stage.wait()
+    return stage
+
+
+def halved():
+    return acted(Stage(), {HALF: 2}, ticks=6)
+
+
+def lowered():
+    """Half of what stood before foreslice came."""
+    return acted(Stage(replicas=2), {WHOLE: 1}, ticks=4)
+
+
+SCENES = {
+    "another-shape": (Stage, lambda cluster: Acting(cluster, {HALF: 2})),
+    "more": (Stage, lambda cluster: Acting(cluster, {WHOLE: 2})),
+    "fewer": (halved, lambda cluster: Acting(cluster, {HALF: 1}, need_keep=0.4)),
+    "restore": (halved, Restoring),
+    "watchdog": (lowered, Watching),
+}
+ENDS = {
+    "another-shape": {"web": (0, 0), "web-3g-40gb": (2, 2)},
+    "more": {"web": (2, 2)},
+    "fewer": {"web": (0, 0), "web-3g-40gb": (1, 1)},
+    "restore": {"web": (1, 1), "web-3g-40gb": (0, 0)},
+    "watchdog": {"web": (2, 2)},
+}
+"""Where each comes to if nothing goes wrong, and if something does."""
+
+WRITTEN = {"another-shape": 11, "more": 5, "fewer": 4, "restore": 8, "watchdog": 5}
+"""Writes that each takes if nothing goes wrong: a new one is tried at once, and not forgotten here."""
+
+
+def play(stage, act, cluster):
+    """Turn a process on a cluster; killed, another takes its place that knows nothing of it."""
+    process = None
+    for _ in range(TICKS):
+        try:
+            process = process or act(cluster)
+            process.tick(stage.now_s)
+        except Killed:
+            process, cluster = None, stage.opened()
+        except ForesliceError:
+            pass  # the service says so, and goes on with the next tick
+        stage.wait()
+
+
+def survives(scene, trapped):
+    """Play a scene once for every call of the port, with trouble at it; return how many there were."""
+    make, act = SCENES[scene]
+    for number in count(1):
+        stage = make()
+        trap = trapped(stage, number)
+        play(stage, act, trap)
+        assert (ENDS[scene], []) == (stage.end(), list(stage.wrong())), f"call {number}"
+        if not trap.is_sprung:
+            return number - 1
+    raise AssertionError
+
+
+@pytest.mark.parametrize("spring", SPRINGS)
+@pytest.mark.parametrize("scene", SCENES)
+def test_whatever_goes_wrong_with_any_write_the_end_is_the_same_and_no_request_is_lost(scene, spring):
+    assert WRITTEN[scene] == survives(
+        scene, lambda stage, number: Trap(stage.opened(), number, SPRINGS[spring])
+    )
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_nor_with_any_call_at_all_that_is_not_answered(scene):
+    spring = SPRINGS["429-or-500"]
+    assert 10 < survives(scene, lambda stage, number: Trap(stage.opened(), number, spring, VERBS))
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_another_process_that_acts_right_before_any_write_does_no_harm(scene):
+    """Two that both believe to lead: one goes on with what it saw before the other acted."""
+
+    def trapped(stage, number):
+        def meanwhile(call):
+            SCENES[scene][1](stage.opened()).tick(stage.now_s)
+            return call()
+
+        return Trap(stage.opened(), number, meanwhile)
+
+    assert WRITTEN[scene] == survives(scene, trapped)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_watch_that_is_lost_at_any_call_gives_nothing_up(scene):
+    assert 10 < survives(scene, lambda stage, number: Deaf(stage.opened(), number))
