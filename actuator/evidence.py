@@ -6,11 +6,12 @@ and the next replica know how long a change of this workload takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from actuator.ports import PlanRecord, Readiness
 from fleet.change import StepState, Verb
-from fleet.cluster import Standing, Start
+from fleet.cluster import Replica, Standing, Start
 
 _CLOCKS_S = 2.0
 """Creation times are whole seconds, by another clock than ours."""
@@ -28,26 +29,56 @@ def starts(records: Iterable[PlanRecord]) -> Iterator[Start]:
                 yield Start(kept.at_s, seen.scheduled_at_s, seen.ready_at_s)
 
 
-def news(record: PlanRecord, standing: Standing) -> Iterator[tuple[int, Readiness]]:
-    """Yield which steps of a plan have what they added ready without the plan saying so, and since when."""
-    for index, (step, kept) in enumerate(zip(record.change.steps, record.steps, strict=True)):
-        if step.verb is Verb.SCALE_UP and kept.state is StepState.DONE and kept.readiness is None:
-            seen = _readiness(record, index, standing)
+def news(
+    record: PlanRecord, standing: Standing, answered: frozenset[str] = frozenset(), at_s: float = 0.0
+) -> Iterator[tuple[int, Readiness]]:
+    """Yield which steps of a plan are further than the plan says, and since when.
+
+    Args:
+        record: The plan.
+        standing: The workload.
+        answered: Pods that have given a first token by
+        at_s: now, seconds since the epoch.
+    """
+    for index, kept in enumerate(record.steps):
+        added = _added(record, index, standing)
+        if not added:
+            continue
+        if kept.readiness is None:
+            seen = _readiness(added)
             if seen is not None:
                 yield index, seen
+        elif kept.readiness.first_token_at_s is None and all(replica.pod in answered for replica in added):
+            first_token_at_s = max(at_s, kept.readiness.ready_at_s)
+            yield index, replace(kept.readiness, first_token_at_s=first_token_at_s)
 
 
-def _readiness(record: PlanRecord, index: int, standing: Standing) -> Readiness | None:
-    """Return when the replicas that a step added were ready, `None` while one is not, or none is left."""
-    step, written_at_s = record.change.steps[index], record.steps[index].at_s
+def unanswered(record: PlanRecord, standing: Standing) -> frozenset[str]:
+    """Return the pods that a plan added and whose first token it does not tell of."""
+    return frozenset(
+        replica.pod
+        for index, kept in enumerate(record.steps)
+        if kept.readiness is not None and kept.readiness.first_token_at_s is None
+        for replica in _added(record, index, standing)
+    )
+
+
+def _added(record: PlanRecord, index: int, standing: Standing) -> list[Replica]:
+    """Return the replicas that a step added, as far as they are there."""
+    step, kept = record.change.steps[index], record.steps[index]
     variant = standing.named(step.variant)
-    added = [
-        replica
-        for replica in (variant.replicas if variant is not None else ())
-        if written_at_s - _CLOCKS_S <= replica.created_at_s <= written_at_s + _CREATED_WITHIN_S
-    ]
-    ready = [replica.ready_at_s for replica in added if replica.ready_at_s is not None]
-    scheduled = [replica.scheduled_at_s for replica in added if replica.scheduled_at_s is not None]
-    if not added or len(ready) < len(added) or len(scheduled) < len(added):
+    if step.verb is not Verb.SCALE_UP or kept.state is not StepState.DONE or variant is None:
+        return []
+    earliest_s, latest_s = kept.at_s - _CLOCKS_S, kept.at_s + _CREATED_WITHIN_S
+    return [replica for replica in variant.replicas if earliest_s <= replica.created_at_s <= latest_s]
+
+
+def _readiness(added: Sequence[Replica]) -> Readiness | None:
+    """Return when replicas were ready, `None` while one is not."""
+    scheduled, ready, prepared = (
+        [at_s for replica in added if (at_s := getattr(replica, name)) is not None]
+        for name in ("scheduled_at_s", "ready_at_s", "prepared_at_s")
+    )
+    if len(ready) < len(added) or len(scheduled) < len(added):
         return None
-    return Readiness(max(scheduled), max(ready))
+    return Readiness(max(scheduled), max(ready), max(prepared) if len(prepared) == len(added) else None)

@@ -96,7 +96,7 @@ class Executor:
         results = [result for task in tasks for result in self._add(task, stepper)]
         for task in tasks:
             self._settle(task, at_s)
-            self._note_news(task)
+            self._note_news(task, at_s)
         results += self._move(tasks, fleet, stepper, halt, pace)
         taken = {task.change.target for task in tasks}
         left_out = [change for change in changes if change.target not in taken]
@@ -165,14 +165,15 @@ class Executor:
         if not left_open:
             self._settled[target] = task.change.goal
 
-    def _note_news(self, task: _Task) -> None:
-        """Keep in plans when what they added became ready; on trouble the next run does it."""
-        if not (task.standing.has_news and self._may_note(task)):
+    def _note_news(self, task: _Task, at_s: float) -> None:
+        """Keep in plans how far what they added has come; on trouble the next run does it."""
+        has_news = task.standing.has_news or task.standing.unanswered & task.terms.answered
+        if not (has_news and self._may_note(task)):
             return
         with suppress(ForesliceError):
             for record in self._cluster.plans(task.change.target):
                 kept = record
-                for index, readiness in news(record, task.standing):
+                for index, readiness in news(record, task.standing, task.terms.answered, at_s):
                     kept = self._cluster.note_readiness(kept, index, readiness)
 
     def _is_unsettled(self, task: _Task) -> bool:

@@ -36,6 +36,7 @@ class Terms:
         is_fall_foreseen: Whether the forecast of an hour ago thought possible that demand is as low as now.
         goal: What the change is to make, as text: what an approval is held against.
         at_s: Time, seconds since the epoch.
+        answered: Pods that were seen to answer requests lately.
     """
 
     mode: Mode
@@ -48,6 +49,7 @@ class Terms:
     is_fall_foreseen: bool = True
     goal: str = ""
     at_s: float = 0.0
+    answered: frozenset[str] = frozenset()
 
 
 def refusal(standing: Standing, step: Step, terms: Terms) -> str | None:

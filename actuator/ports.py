@@ -24,10 +24,14 @@ class Readiness:
     Attributes:
         scheduled_at_s: When the last of its replicas was given a node.
         ready_at_s: When the last of them was ready.
+        prepared_at_s: When the last had its devices and its sandbox, `None` where kubelets do not say.
+        first_token_at_s: When each of them was first seen to have answered, `None` before.
     """
 
     scheduled_at_s: float
     ready_at_s: float
+    prepared_at_s: float | None = None
+    first_token_at_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ class Replica:
         created_at_s: Creation time, seconds since the epoch.
         scheduled_at_s: When the scheduler gave it a node, `None` before.
         ready_at_s: When it last became ready, `None` while it is not.
+        prepared_at_s: When its devices and its sandbox were there, `None` before or where that is not said.
         spared_by: Annotation by which its owner asks that it is not disrupted, empty = none.
     """
 
@@ -55,6 +56,7 @@ class Replica:
     created_at_s: float
     scheduled_at_s: float | None = None
     ready_at_s: float | None = None
+    prepared_at_s: float | None = None
     spared_by: str = ""
 
     @property
@@ -165,6 +167,7 @@ class Standing:
         falls: What kept plans took away.
         starts: Additions of kept plans that have become ready.
         has_news: Whether what a kept plan added is ready, and the plan does not say so yet.
+        unanswered: Pods that kept plans added and whose first token they do not tell of.
         budgets: PodDisruptionBudgets that select its pods.
         permits: How far its annotations let us go, whatever settings say.
         held_until_s: Until when its owner has nothing moved or removed, seconds since the epoch.
@@ -180,6 +183,7 @@ class Standing:
     falls: tuple[Fall, ...] = ()
     starts: tuple[Start, ...] = ()
     has_news: bool = False
+    unanswered: frozenset[str] = frozenset()
     budgets: tuple[DisruptionBudget, ...] = ()
     permits: Mode = Mode.FULL
     held_until_s: float = -inf

@@ -52,6 +52,7 @@ class NowReading:
         mix: Tokens per request over the last minutes, the last known one where nothing finished.
         distrust: Why this reading must not support a removal; empty = trusted.
         origin: What was counted for the arrivals.
+        answered: Pods that gave first tokens, or ended requests, in the last minute.
     """
 
     workload: WorkloadKey
@@ -62,6 +63,7 @@ class NowReading:
     mix: Mix | None
     distrust: tuple[str, ...] = ()
     origin: DemandOrigin = DemandOrigin.NOWHERE
+    answered: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,6 +261,9 @@ class Loop:
                 distrust=seen.needs[workload.key].distrust,
                 hour_peak=seen.outlooks[workload.key].hour_peak,
                 is_fall_foreseen=seen.outlooks[workload.key].is_fall_foreseen,
+                answered=seen.readings[workload.key].answered
+                if workload.key in seen.readings
+                else frozenset(),
             )
             for workload in self._workloads
         }

@@ -66,7 +66,12 @@ def now_reading(
         mix=_mix(pods.values()) or last_mix,
         distrust=distrust,
         origin=origin,
+        answered=frozenset(name for name, pod in pods.items() if _answers(pod)),
     )
+
+
+def _answers(pod: Pod) -> bool:
+    return any(known(_sample(pod, signal)) for signal in (Signal.TTFT_COUNT, Signal.COMPLETIONS))
 
 
 def _arrived(pods: Iterable[Pod], routers: Iterable[Pod]) -> tuple[DemandOrigin, Sample]:

@@ -129,6 +129,8 @@ class NodeAgent:
         at_s = self._clock.now_s
         status = {"startTime": timestamp(at_s), **pod["status"], "phase": "Running"}
         status["containerStatuses"] = container_statuses(pod, is_ready=stage is _Stage.SERVING, at_s=at_s)
+        # Devices are prepared before the sandbox is made (kubernetes pkg/kubelet, KEP-3085).
+        status = with_condition(status, "PodReadyToStartContainers", is_true=True, at_s=at_s)
         for condition in ("ContainersReady", "Ready"):
             status = with_condition(status, condition, is_true=stage is _Stage.SERVING, at_s=at_s)
         self._api.replace_status({**pod, "status": status})

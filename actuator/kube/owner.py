@@ -38,7 +38,7 @@ class Owner:
             raise RefusedError(f"Deployment {workload} does not exist") from error
 
     def end_copies(self, workload: WorkloadKey) -> tuple[str, ...]:
-        """Delete the workload's copies that ask for no replicas and what they claimed by; return their names."""
+        """Delete the copies that ask for no replicas, and what they claimed by; return their names."""
         try:
             base = self._server.request("GET", DEPLOYMENTS.path(workload.namespace, workload.name))
         except NotFoundError:

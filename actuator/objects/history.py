@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from actuator.evidence import news, starts
+from actuator.evidence import news, starts, unanswered
 from actuator.manifest import Json, key_of, version_of
 from actuator.objects.plans import fall_of, first, is_open, newest_first, record_of, target_of
 from actuator.ports import PlanRecord
@@ -89,6 +89,7 @@ def with_history(standing: Standing, history: History) -> Standing:
         falls=history.falls,
         starts=history.starts,
         has_news=any(True for record in history.records for _ in news(record, standing)),
+        unanswered=frozenset[str]().union(*(unanswered(record, standing) for record in history.records)),
     )
 
 

@@ -158,14 +158,23 @@ def _status(step: StepRecord) -> Json:
     body = {"state": step.state, "at": timestamp_of(step.at_s), "note": step.note}
     if step.readiness is None:
         return body
-    times = (step.readiness.scheduled_at_s, step.readiness.ready_at_s)
-    return body | dict(zip(("scheduledAt", "readyAt"), map(timestamp_of, times), strict=True))
+    seen = step.readiness
+    times = {
+        "scheduledAt": seen.scheduled_at_s,
+        "preparedAt": seen.prepared_at_s,
+        "readyAt": seen.ready_at_s,
+        "firstTokenAt": seen.first_token_at_s,
+    }
+    return body | {name: timestamp_of(at_s) for name, at_s in times.items() if at_s is not None}
 
 
 def _read_status(body: Json) -> StepRecord:
     readiness = None
     if "readyAt" in body:
-        readiness = Readiness(seconds_of(body["scheduledAt"]), seconds_of(body["readyAt"]))
+        prepared, token = (
+            seconds_of(body[name]) if name in body else None for name in ("preparedAt", "firstTokenAt")
+        )
+        readiness = Readiness(seconds_of(body["scheduledAt"]), seconds_of(body["readyAt"]), prepared, token)
     return StepRecord(StepState(body["state"]), seconds_of(body["at"]), body.get("note", ""), readiness)
 
 

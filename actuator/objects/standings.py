@@ -136,6 +136,7 @@ class Observer:
             created_at_s=seconds_of(pod["metadata"]["creationTimestamp"]),
             scheduled_at_s=_since_s(true_condition(pod, "PodScheduled")),
             ready_at_s=_since_s(ready),
+            prepared_at_s=_since_s(true_condition(pod, "PodReadyToStartContainers")),
             spared_by=spared_by(pod),
         )
 

@@ -160,7 +160,9 @@ def unused_templates(templates: Iterable[Json], deployments: Iterable[Json], bas
         for deployment in deployments
         for claim in deployment["spec"]["template"]["spec"].get("resourceClaims") or []
     }
-    made = (body for body in templates if _is_owned(body, base) and labels_of(body).items() >= MANAGED_BY.items())
+    made = (
+        body for body in templates if _is_owned(body, base) and labels_of(body).items() >= MANAGED_BY.items()
+    )
     return tuple(sorted({str(body["metadata"]["name"]) for body in made} - used))
 
 

@@ -323,8 +323,9 @@ class TestPlans:
     def test_when_what_it_added_was_ready_stays_with_a_step(self, cluster):
         plan = cluster.claim_step(cluster.record(change()), 1, START_S + 10)
         plan = cluster.finish_step(plan, 1, StepState.DONE, START_S + 20, "added")
-        noted = cluster.note_readiness(plan, 1, Readiness(START_S + 21, START_S + 95))
-        expected = StepRecord(StepState.DONE, START_S + 20, "added", Readiness(START_S + 21, START_S + 95))
+        seen = Readiness(START_S + 21, START_S + 95, START_S + 40, START_S + 99)
+        noted = cluster.note_readiness(plan, 1, seen)
+        expected = StepRecord(StepState.DONE, START_S + 20, "added", seen)
         assert expected == noted.steps[1]
         assert (noted,) == cluster.plans(WEB)
         assert (Start(START_S + 20, START_S + 21, START_S + 95),) == standing(cluster).starts

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from actuator.evidence import news, starts
+from actuator.evidence import news, starts, unanswered
 from actuator.ports import PlanRecord, Readiness, StepRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.cluster import Replica, Standing, Start, Variant
@@ -21,9 +21,9 @@ def record(state=StepState.DONE, step=UP, readiness=None):
     return PlanRecord(change, (StepRecord(state, WRITTEN_S, "", readiness),), "1")
 
 
-def replica(created, scheduled=None, ready=None):
+def replica(created, scheduled=None, ready=None, prepared=None, pod="p"):
     return Replica(
-        "p",
+        pod,
         "llama",
         LARGE,
         None,
@@ -32,6 +32,7 @@ def replica(created, scheduled=None, ready=None):
         created_at_s=created,
         scheduled_at_s=scheduled,
         ready_at_s=ready,
+        prepared_at_s=prepared,
     )
 
 
@@ -45,6 +46,32 @@ def seen(*replicas, name="llama"):
 def test_the_last_replica_that_is_ready_makes_the_addition_ready():
     replicas = (replica(1002.0, 1003.0, 1090.0), replica(1003.0, 1010.0, 1070.0))
     assert [(0, Readiness(1010.0, 1090.0))] == list(news(record(), seen(*replicas)))
+
+
+def test_where_kubelets_say_when_devices_were_prepared_the_last_of_them_counts():
+    replicas = (replica(1002.0, 1003.0, 1090.0, 1020.0), replica(1003.0, 1010.0, 1070.0, 1015.0))
+    assert [(0, Readiness(1010.0, 1090.0, 1020.0))] == list(news(record(), seen(*replicas)))
+
+
+class TestTheFirstToken:
+    NOTED = record(readiness=Readiness(1010.0, 1090.0))
+    ADDED = seen(replica(1002.0, 1003.0, 1090.0, pod="a"), replica(1003.0, 1010.0, 1070.0, pod="b"))
+
+    def test_it_is_there_once_each_of_the_added_has_answered(self):
+        assert [] == list(news(self.NOTED, self.ADDED, frozenset("a"), 1100.0))
+        told = Readiness(1010.0, 1090.0, first_token_at_s=1110.0)
+        assert [(0, told)] == list(news(self.NOTED, self.ADDED, frozenset("abc"), 1110.0))
+
+    def test_it_is_noted_once(self):
+        told = record(readiness=Readiness(1010.0, 1090.0, first_token_at_s=1110.0))
+        assert [] == list(news(told, self.ADDED, frozenset("ab"), 1120.0))
+        assert (frozenset("ab"), frozenset()) == (
+            unanswered(self.NOTED, self.ADDED),
+            unanswered(told, self.ADDED),
+        )
+
+    def test_it_is_not_waited_for_once_they_have_gone(self):
+        assert frozenset() == unanswered(self.NOTED, seen())
 
 
 NO_NEWS = {
