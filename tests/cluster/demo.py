@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.cluster.conftest import NEWEST, make_classes
 from tests.cluster.controlplane import control_plane
 from tests.cluster.scene import scene
-from tests.controlplane.build import CONTROL_PLANE
 from tests.cluster.town import chat
+from tests.controlplane.build import CONTROL_PLANE
 from tests.prometheus.server import absent
 
 NAME = "shop"

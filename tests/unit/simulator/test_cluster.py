@@ -42,10 +42,13 @@ def test_an_unchanged_card_is_not_parsed_again(served, cluster):
     assert [True] == [old is new for old, new in zip(before.pools, after.pools, strict=True)]
 
 
-def test_variants_of_one_shape_share_a_claim_template(served, cluster):
+def test_a_claim_template_of_a_variant_goes_with_its_workload_and_serves_no_other(served, cluster):
     served.serve("chat", 1, HALF)
     for name in ("web", "chat"):
         cluster.create_variant(WorkloadKey("shop", name), f"{name}-small", SMALL)
+    assert 4 == len(served.store.list(CLAIM_TEMPLATE))
+    served.store.delete(DEPLOYMENT, "shop", "web")
+    served.wait(600)
     assert 3 == len(served.store.list(CLAIM_TEMPLATE))
 
 
