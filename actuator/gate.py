@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from math import inf
 
 from capacity.routing import carried
@@ -92,9 +93,10 @@ def _may_add(standing: Standing, step: Step, terms: Terms) -> str | None:
     """
     variant = standing.named(step.variant)
     ready = variant.ready if variant is not None else 0
+    may_be = (step.shape, *(variant.alternatives if variant is not None else ()))
     now = standing.ready
-    for more in range(1, step.replicas - ready + 1):
-        state = now.plus(step.shape, more)
+    for shape, more in product(may_be, range(1, step.replicas - ready + 1)):
+        state = now.plus(shape, more)
         if _carried(state, terms) < _carried(now, terms):
             if terms.distrust:
                 return _not_trusted(terms)
@@ -114,7 +116,7 @@ def _may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
         return f"{step.variant} is gone"
     if problem := _disrupts(standing, variant, step):
         return problem
-    for state, otherwise in _futures(standing, variant, step):
+    for state, otherwise in _futures(standing, variant, step, terms):
         if state.replicas < terms.minimum:
             return f"{state} would be ready, at least {terms.minimum} replicas must be"
         if terms.distrust and _carried(state, terms) < _carried(otherwise, terms):
@@ -148,7 +150,7 @@ def _worse(state: Configuration, otherwise: Configuration, terms: Terms) -> str 
 
 
 def _futures(
-    standing: Standing, variant: Variant, step: Step
+    standing: Standing, variant: Variant, step: Step, terms: Terms
 ) -> Iterator[tuple[Configuration, Configuration]]:
     """Yield what may be ready with a removal, and at the same moment without it.
 
@@ -161,12 +163,12 @@ def _futures(
     """
     now, ready, lost = standing.ready, variant.ready, _lost(variant, step)
     live = [replica for replica in variant.replicas if not replica.is_leaving]
+    left = _without(now, variant, lost, terms)
     if len(live) - step.replicas > lost:
-        yield now.plus(step.shape, -lost), now.plus(step.shape, 1)
+        yield left, now.plus(step.shape, 1)
     coming = {v.shape for v in standing.variants if v is not variant and v.wanted > v.ready}
     if step.replicas > ready - lost:
         coming.add(step.shape)
-    left = now.plus(step.shape, -lost)
     if lost:
         yield left, now
         for shape in sorted(coming):
@@ -177,6 +179,14 @@ def _lost(variant: Variant, step: Step) -> int:
     """Return how many ready replicas a removal may take at worst."""
     placed = sum(not replica.is_leaving and replica.device is not None for replica in variant.replicas)
     return min(max(placed - step.replicas, 0), variant.ready)
+
+
+def _without(now: Configuration, variant: Variant, lost: int, terms: Terms) -> Configuration:
+    """Return what is left if so many ready replicas go, those that carry most first: it is the worst case."""
+    serving = sorted(variant.serving.elements(), key=lambda shape: -terms.capacities.get(shape, 0.0))
+    for shape in serving[:lost]:
+        now = now.plus(shape, -1)
+    return now
 
 
 def _not_trusted(terms: Terms) -> str:

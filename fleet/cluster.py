@@ -76,6 +76,7 @@ class Variant:
         version: Version that a write must still find (`metadata.resourceVersion`).
         is_base: The user's own Deployment; the others are copies that foreslice keeps.
         replicas: Its pods.
+        alternatives: Shapes that its replicas take where there is no room for `shape`.
     """
 
     name: str
@@ -84,11 +85,28 @@ class Variant:
     version: str
     is_base: bool
     replicas: tuple[Replica, ...] = ()
+    alternatives: tuple[Shape, ...] = ()
 
     @property
     def ready(self) -> int:
         """Number of its replicas that serve."""
         return sum(replica.serves for replica in self.replicas)
+
+    @property
+    def serving(self) -> Counter[Shape]:
+        """Its replicas that serve, by what they run on."""
+        return Counter(replica.shape for replica in self.replicas if replica.serves)
+
+    @property
+    def asked(self) -> Counter[Shape]:
+        """`wanted` by shape: what was allocated counts as what it is, the rest as `shape`."""
+        counts: Counter[Shape] = Counter({self.shape: self.wanted})
+        if self.alternatives:
+            taken = [r.shape for r in self.replicas if r.device is not None and not r.is_leaving]
+            others = [shape for shape in taken if shape in self.alternatives][: self.wanted]
+            counts.update(others)
+            counts[self.shape] -= len(others)
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,18 +235,12 @@ class Standing:
     @cached_property
     def wanted(self) -> Configuration:
         """What was asked for, ready or not."""
-        counts: Counter[Shape] = Counter()
-        for variant in self.variants:
-            counts[variant.shape] += variant.wanted
-        return Configuration(counts)
+        return Configuration(sum((variant.asked for variant in self.variants), Counter()))
 
     @cached_property
     def ready(self) -> Configuration:
         """What serves now."""
-        counts: Counter[Shape] = Counter()
-        for variant in self.variants:
-            counts[variant.shape] += variant.ready
-        return Configuration(counts)
+        return Configuration(sum((variant.serving for variant in self.variants), Counter()))
 
 
 @dataclass(frozen=True)

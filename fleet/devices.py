@@ -7,6 +7,7 @@ more than a set holds.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -26,6 +27,8 @@ class Device:
         draws: Amount by (counter set, counter).
         memory_slices: Indices of the memory slices that it occupies; empty if the driver does not say.
         product: Product name of the card, as the driver prints it.
+        architecture: Its generation, as the driver prints it.
+        capacity: What the device has, by name: `memory` in bytes, `multiprocessors`.
     """
 
     node: str
@@ -37,6 +40,8 @@ class Device:
     draws: Mapping[tuple[str, str], int] = field(hash=False)
     memory_slices: frozenset[int] = frozenset()
     product: str = ""
+    architecture: str = ""
+    capacity: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @property
     def id(self) -> DeviceId:
@@ -48,15 +53,53 @@ DeviceId = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """What a device's capacity must be.
+
+    Attributes:
+        capacity: Name of the capacity.
+        operator: How it is compared: `>=`, `>`, `==`, `<` or `<=`.
+        amount: With what; bytes, or a count.
+    """
+
+    capacity: str
+    operator: str
+    amount: int
+
+    def holds(self, device: Device) -> bool:
+        """Return whether a device has what is asked; one without that capacity has not."""
+        held = device.capacity.get(self.capacity)
+        return held is not None and _COMPARED[self.operator](held, self.amount)
+
+
+_COMPARED = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceRequest:
     """What one replica asks of DRA: one device of a kind, where given of a profile and of certain products.
 
     Products matter because boards share profile names: the 1g.10gb of an A100 40 GB is not that of an H100.
+
+    Attributes:
+        kind: As of a device.
+        profile: MIG profile, `None` = any.
+        products: Products, empty = any.
+        architectures: Generations, empty = any.
+        bounds: What its capacities must be.
     """
 
     kind: str
     profile: str | None = None
     products: tuple[str, ...] = ()
+    architectures: tuple[str, ...] = ()
+    bounds: tuple[Bound, ...] = ()
 
     def matches(self, device: Device) -> bool:
         """Return whether the device is what is asked for, free or not."""
@@ -64,6 +107,8 @@ class DeviceRequest:
             device.kind == self.kind
             and self.profile in (None, device.profile)
             and (not self.products or device.product in self.products)
+            and (not self.architectures or device.architecture in self.architectures)
+            and all(bound.holds(device) for bound in self.bounds)
         )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from actuator.mechanisms.dra import DRIVER, Ask, ask_of
 from actuator.objects.slices import SliceReader
-from actuator.objects.standings import allocated, allocated_ids
-from fleet.devices import Device, first_fit, in_order_of_trial, ledger_of
+from actuator.objects.standings import allocated, allocated_ids, results_of
+from fleet.devices import Device, Ledger, Pool, first_fit, in_order_of_trial, ledger_of
 from fleet.errors import RefusedError
 from simulator.affinity import company
 from simulator.api import BINDING, CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, timestamp
@@ -87,8 +87,8 @@ class Scheduler:
             self._unschedulable[name] = pod
             self._explain(pod, "cannot allocate all claims" if claim else "waiting for its ResourceClaim")
         else:
-            self._allocate(claim, device, pod)
-            self._api.create(_binding(pod, device.node))
+            self._allocate(claim, *device, pod)
+            self._api.create(_binding(pod, device[0].node))
 
     def _claim(self, pod: Json) -> Json | None:
         """Return the pod's claim, `None` while there is none that can be used."""
@@ -99,24 +99,38 @@ class Scheduler:
         claim = self._api.get(CLAIM, *claims[0])
         return None if claim is None or is_leaving(claim) else claim
 
-    def _device(self, claim: Json, by_node: Mapping[str, int]) -> Device | None:
-        """Return what the claim has or would get; a device that is no longer published holds nothing."""
+    def _device(self, claim: Json, by_node: Mapping[str, int]) -> tuple[Device, str] | None:
+        """Return what the claim has or would get, and for which request or alternative.
+
+        A device that is no longer published holds nothing. Alternatives are tried in order on each node; how
+        nodes that can offer different ones are weighed depends on all that pods ask for, and is not modelled.
+        """
         inventory = self._slices.read(self._api.list(SLICE))
         if held := allocated_ids(claim):
-            return inventory.devices().get(held[0])
+            device = inventory.devices().get(held[0])
+            return None if device is None else (device, results_of(claim)[0]["request"])
         ledger = ledger_of(inventory.pools, allocated(self._api.list(CLAIM), inventory))
         nodes = {node["metadata"]["name"] for node in self._api.list(NODE) if not _is_cordoned(node)}
         pools = [pool for pool in inventory.pools if pool.node in nodes]
-        return first_fit(in_order_of_trial(pools, ledger, by_node), ledger, _ask(claim).request)
+        ask = _ask(claim)
+        found = (_first_offer(pool, ledger, ask) for pool in in_order_of_trial(pools, ledger, by_node))
+        offers = (offer for offer in found if offer is not None)
+        if not ask.others:
+            return next(offers, None)
+        made = list(offers)
+        if len({taken for _, taken in made}) > 1:
+            name = claim["metadata"]["name"]
+            raise NotModelledError(f"which node gets claim {name}: they offer different alternatives")
+        return made[0] if made else None
 
-    def _allocate(self, claim: Json, device: Device, pod: Json) -> None:
+    def _allocate(self, claim: Json, device: Device, taken: str, pod: Json) -> None:
         """Allocate the claim, if it is not, and reserve it for the pod; the finalizer comes first."""
         finalizers = claim["metadata"].get("finalizers", [])
         if DELETE_PROTECTION not in finalizers:
             metadata = {**claim["metadata"], "finalizers": [*finalizers, DELETE_PROTECTION]}
             claim = self._api.replace({**claim, "metadata": metadata})
         status = claim.get("status", {})
-        allocation = status.get("allocation") or _allocation(_ask(claim), device, self._clock.now_s)
+        allocation = status.get("allocation") or _allocation(taken, device, self._clock.now_s)
         user = {"resource": POD.plural, "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
         status = {**status, "allocation": allocation, "reservedFor": [*status.get("reservedFor", ()), user]}
         self._api.replace_status({**claim, "status": status})
@@ -149,9 +163,15 @@ def _is_cordoned(node: Json) -> bool:
     return bool(node.get("spec", {}).get("unschedulable"))
 
 
-def _allocation(ask: Ask, device: Device, at_s: float) -> Json:
+def _first_offer(pool: Pool, ledger: Ledger, ask: Ask) -> tuple[Device, str] | None:
+    """Return what a claim would get of one node, and for which request or alternative."""
+    found = ((first_fit((pool,), ledger, request), taken) for taken, request in ask.alternatives)
+    return next(((device, taken) for device, taken in found if device is not None), None)
+
+
+def _allocation(taken: str, device: Device, at_s: float) -> Json:
     here = {"key": "metadata.name", "operator": "In", "values": [device.node]}
-    result = {"request": ask.name, "driver": DRIVER, "pool": device.pool, "device": device.name}
+    result = {"request": taken, "driver": DRIVER, "pool": device.pool, "device": device.name}
     return {
         "allocationTimestamp": timestamp(at_s),
         "devices": {"results": [result]},

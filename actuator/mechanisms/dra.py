@@ -6,27 +6,19 @@ What a claim asks for is read from its spec, never from labels or annotations, w
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from actuator.manifest import MANAGED_BY, Json, digest_of, dns_label
+from actuator.mechanisms.selectors import guarded, request_asked
 from fleet.boards import Board
-from fleet.devices import DeviceRequest
+from fleet.devices import Device, DeviceRequest
 from fleet.errors import RefusedError
-from fleet.shape import Shape
+from fleet.shape import WHOLE, Shape
 
 DRIVER = "gpu.nvidia.com"
 KIND_BY_CLASS = {"gpu.nvidia.com": "gpu", "mig.nvidia.com": "mig"}
 """Device classes of the driver's chart, and the `type` attribute of what they select."""
-
-# Selectors are CEL. Only conjunctions of these clauses say by themselves which shape is asked for; an
-# attribute that a device lacks aborts scheduling of the pod, hence the guards that we write.
-_ATTRIBUTES = r"""device\.attributes\[['"]gpu\.nvidia\.com['"]\]"""
-_TEXT = r"""['"](?P<text>[^'"]+)['"]"""
-_GUARD = re.compile(rf"""['"]\w+['"] in {_ATTRIBUTES}""")
-_EQUALS = re.compile(rf"{_ATTRIBUTES}\.(?P<attribute>profile|productName) == {_TEXT}")
-_AMONG = re.compile(rf"{_ATTRIBUTES}\.(?P<attribute>productName) in \[(?P<texts>[^\]]*)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +27,26 @@ class Ask:
 
     Attributes:
         name: Name of the request; containers and constraints refer to it.
-        request: What is asked for.
+        request: What is asked for; of alternatives (`firstAvailable`) what is taken where it can be had.
         tolerations: Device taints that it tolerates, as in the spec.
+        others: What else is taken, by name of the alternative, in the order in which they are tried.
+        first: Name of the first alternative, empty = there are none.
     """
 
     name: str
     request: DeviceRequest
     tolerations: tuple[Json, ...] = ()
+    others: tuple[tuple[str, DeviceRequest], ...] = ()
+    first: str = ""
+
+    @property
+    def alternatives(self) -> tuple[tuple[str, DeviceRequest], ...]:
+        """What is asked for, by the name that an allocation gives it, first choice first."""
+        if not self.first:
+            return ((self.name, self.request),)
+        return tuple(
+            (f"{self.name}/{name}", asked) for name, asked in ((self.first, self.request), *self.others)
+        )
 
 
 def request_of(board: Board, shape: Shape) -> DeviceRequest:
@@ -59,9 +64,9 @@ def request_of(board: Board, shape: Shape) -> DeviceRequest:
 def claim_template(namespace: str, board: Board, shape: Shape, like: Ask) -> Json:
     """Return the ResourceClaimTemplate of a shape, asking under the name and tolerations of `like`."""
     request = request_of(board, shape)
-    clauses = [f"'productName' in {_attributes()} && {_attributes()}.productName in {_cel(request.products)}"]
+    clauses = [guarded("productName", request.products)]
     if request.profile is not None:
-        clauses.insert(0, f"'profile' in {_attributes()} && {_attributes()}.profile == '{request.profile}'")
+        clauses.insert(0, guarded("profile", (request.profile,), is_one=True))
     exactly: Json = {
         "deviceClassName": next(name for name, kind in KIND_BY_CLASS.items() if kind == request.kind),
         "selectors": [{"cel": {"expression": clause}} for clause in clauses],
@@ -93,82 +98,82 @@ def asks_gpu(claim_spec: Json) -> bool:
 
 
 def ask_of(claim_spec: Json) -> Ask:
-    """Return what a claim spec asks for; `RefusedError` where it is not one whole card or one profile.
+    """Return what a claim spec asks for; `RefusedError` where it is not one device at a time.
 
     Args:
         claim_spec: `spec` of a ResourceClaim, `spec.spec` of a ResourceClaimTemplate.
     """
     requests = _requests(claim_spec)
     devices: Json = claim_spec.get("devices") or {}
-    exactly: Json = (requests[0].get("exactly") or {}) if requests else {}
-    if len(requests) != 1 or not exactly:
-        raise RefusedError("the claim must make exactly one request, without alternatives")
-    if exactly.get("deviceClassName") not in KIND_BY_CLASS:
-        raise RefusedError(f"the claim asks for device class {exactly.get('deviceClassName')}, not for a GPU")
-    if exactly.get("allocationMode", "ExactCount") != "ExactCount" or exactly.get("count", 1) != 1:
-        raise RefusedError("the claim must ask for exactly one device")
-    for name in ("capacity", "adminAccess"):
-        if exactly.get(name):
-            raise RefusedError(f"the claim uses {name}, which is no whole device of its own")
+    if len(requests) != 1:
+        raise RefusedError("the claim must make exactly one request")
     if devices.get("config"):
         raise RefusedError("the claim carries driver config, which may not suit another shape")
+    name: str = requests[0]["name"]
+    exactly: Json = requests[0].get("exactly") or {}
+    if exactly:
+        return Ask(name, _asked(exactly), tuple(exactly.get("tolerations") or ()))
+    parts: list[Json] = requests[0].get("firstAvailable") or []
+    if not parts:
+        raise RefusedError("the claim's request asks for nothing")
+    first, *others = parts
     return Ask(
-        requests[0]["name"],
-        _request(KIND_BY_CLASS[exactly["deviceClassName"]], exactly.get("selectors") or []),
-        tuple(exactly.get("tolerations") or ()),
+        name,
+        _asked(first),
+        tuple(first.get("tolerations") or ()),
+        tuple((part["name"], _asked(part)) for part in others),
+        first["name"],
     )
 
 
-def shape_asked(request: DeviceRequest, boards: Iterable[Board]) -> Shape:
-    """Return the shape that a request names among the fleet's boards; `RefusedError` if not exactly one."""
+def _asked(part: Json) -> DeviceRequest:
+    """Return what a request, or one of its alternatives, asks for."""
+    if part.get("deviceClassName") not in KIND_BY_CLASS:
+        raise RefusedError(f"the claim asks for device class {part.get('deviceClassName')}, not for a GPU")
+    if part.get("allocationMode", "ExactCount") != "ExactCount" or part.get("count", 1) != 1:
+        raise RefusedError("the claim must ask for exactly one device")
+    for name in ("capacity", "adminAccess"):
+        if part.get(name):
+            raise RefusedError(f"the claim uses {name}, which is no whole device of its own")
+    expressions = (selector["cel"]["expression"] for selector in part.get("selectors") or ())
+    return request_asked(KIND_BY_CLASS[part["deviceClassName"]], expressions)
+
+
+def shape_asked(
+    request: DeviceRequest, boards: Iterable[Board], kinds: Iterable[tuple[Shape, Device]] = ()
+) -> Shape:
+    """Return the shape that a request names among the fleet's boards; `RefusedError` if not exactly one.
+
+    Args:
+        request: The request.
+        boards: Kinds of cards of the fleet.
+        kinds: A published device of each shape and size: what a request by generation or size is judged by.
+    """
     asked = f"profile {request.profile}" if request.profile else f"any {request.kind} device"
-    if request.kind == "mig" and request.profile is None:
+    if request.architectures or request.bounds:
+        asked += " of such a generation or size"
+        offering = {shape for shape, device in kinds if request.matches(device)}
+    elif request.kind == "mig" and request.profile is None:
         raise RefusedError("the claim takes any MIG device: select a profile")
-    offering = [
-        board
-        for board in boards
-        if (not request.products or set(request.products) & set(board.product_names))
-        and (request.profile is None or any(profile.name == request.profile for profile in board.profiles))
-    ]
+    else:
+        offering = {
+            Shape(board.id, request.profile or WHOLE)
+            for board in boards
+            if (not request.products or set(request.products) & set(board.product_names))
+            and (
+                request.profile is None or any(profile.name == request.profile for profile in board.profiles)
+            )
+        }
     if not offering:
         raise RefusedError(f"the claim asks for {asked}, which no card of the fleet offers")
-    if len(offering) > 1:
-        names = " and ".join(sorted(board.id for board in offering))
-        raise RefusedError(f"the claim asks for {asked} of {names} alike: select a productName")
-    return Shape(offering[0].id, request.profile) if request.profile else Shape(offering[0].id)
+    if len(offering) == 1:
+        return offering.pop()
+    if len(names := sorted({shape.board for shape in offering})) > 1:
+        raise RefusedError(f"the claim asks for {asked} of {' and '.join(names)} alike: select a productName")
+    profiles = ", ".join(sorted(shape.name for shape in offering))
+    raise RefusedError(f"the claim asks for {asked}, which any of {profiles} is: select a profile")
 
 
 def _requests(claim_spec: Json) -> list[Json]:
     devices: Json = claim_spec.get("devices") or {}
     return devices.get("requests") or []
-
-
-def _request(kind: str, selectors: Sequence[Json]) -> DeviceRequest:
-    profile: str | None = None
-    products: tuple[str, ...] = ()
-    for selector in selectors:
-        for clause in selector["cel"]["expression"].split("&&"):
-            attribute, texts = _clause(clause.strip())
-            if attribute == "profile":
-                profile = texts[0]
-            elif attribute == "productName":
-                products = texts
-    return DeviceRequest(kind, profile, products)
-
-
-def _clause(clause: str) -> tuple[str | None, tuple[str, ...]]:
-    if _GUARD.fullmatch(clause):
-        return None, ()
-    if match := _EQUALS.fullmatch(clause):
-        return match["attribute"], (match["text"],)
-    if match := _AMONG.fullmatch(clause):
-        return match["attribute"], tuple(re.findall(r"""['"]([^'"]+)['"]""", match["texts"]))
-    raise RefusedError(f"cannot tell which shape the selector asks for: {clause}")
-
-
-def _attributes() -> str:
-    return f"device.attributes['{DRIVER}']"
-
-
-def _cel(texts: Iterable[str]) -> str:
-    return "[" + ", ".join(f"'{text}'" for text in texts) + "]"

@@ -21,7 +21,7 @@ from actuator.objects.boards import Card, Offer, known_board, published_board
 from fleet.boards import Board, Engines
 from fleet.cluster import Gpu
 from fleet.devices import Device, DeviceId, Pool
-from fleet.shape import Shape
+from fleet.shape import WHOLE, Shape
 
 _KINDS = ("gpu", "mig")
 _ENGINES = ("copyEngines", "decoders", "encoders", "jpegEngines", "ofaEngines")
@@ -51,16 +51,31 @@ class Inventory:
     barred: Mapping[Shape, str] = field(default_factory=dict, hash=False)
     _devices: Mapping[DeviceId, Device] = field(init=False, repr=False, compare=False)
     _gpu_by_uuid: Mapping[str, Gpu] = field(init=False, repr=False, compare=False)
+    _kinds: tuple[tuple[Shape, Device], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Asked for with every view and for every pod, while slices change rarely.
         devices = {device.id: device for pool in self.pools for device in pool.devices}
         object.__setattr__(self, "_devices", devices)
         object.__setattr__(self, "_gpu_by_uuid", {gpu.uuid: gpu for gpu in self.gpus})
+        boards = {gpu.uuid: gpu.board.id for gpu in self.gpus}
+        kinds = {
+            (
+                Shape(boards[device.gpu], device.profile or WHOLE),
+                device.product,
+                *device.capacity.items(),
+            ): device
+            for device in devices.values()
+        }
+        object.__setattr__(self, "_kinds", tuple((key[0], device) for key, device in kinds.items()))
 
     def devices(self) -> Mapping[DeviceId, Device]:
         """Return every device by what an allocation names it by."""
         return self._devices
+
+    def kinds(self) -> tuple[tuple[Shape, Device], ...]:
+        """Return one device of each kind that requests can tell apart, with its shape."""
+        return self._kinds
 
     def gpu_by_uuid(self) -> Mapping[str, Gpu]:
         """Return every card by its UUID."""
@@ -245,6 +260,8 @@ def _device(published: Json, node: str, pool: str) -> tuple[Device, Offer]:
         draws=draws,
         memory_slices=covered,
         product=text_of(published, "productName"),
+        architecture=text_of(published, "architecture"),
+        capacity=_sizes(capacity.get("memory", 0), capacity.get("multiprocessors", 0)),
     )
     offer = Offer(
         profile=profile,
@@ -253,6 +270,12 @@ def _device(published: Json, node: str, pool: str) -> tuple[Device, Offer]:
         sm=capacity.get("multiprocessors", 0),
         engines=Engines(*(capacity.get(name, 0) for name in _ENGINES)),
         product=device.product,
-        architecture=text_of(published, "architecture"),
+        architecture=device.architecture,
     )
     return device, offer
+
+
+@lru_cache(maxsize=4096)
+def _sizes(memory: int, sm: int) -> Mapping[str, int]:
+    """Return what requests may be bound by; the same for all devices of a kind."""
+    return {name: held for name, held in (("memory", memory), ("multiprocessors", sm)) if held}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from actuator.manifest import (
     VARIANT_LABEL,
@@ -62,6 +62,7 @@ class Observer:
         claims: Iterable[Json],
         budgets: Iterable[Json] = (),
     ) -> None:
+        self._kinds = inventory.kinds()
         self._boards = sorted({gpu.board for gpu in inventory.gpus}, key=lambda board: board.id)
         self._devices = inventory.devices()
         self._gpus = inventory.gpu_by_uuid()
@@ -109,11 +110,14 @@ class Observer:
         templates = self._templates.get(meta["namespace"], {})
         claim, ask = gpu_claim(deployment, templates)
         try:
-            shape = shape_asked(ask.request, self._boards)
+            asked = {
+                name: shape_asked(request, self._boards, self._kinds) for name, request in ask.alternatives
+            }
         except RefusedError as error:
             raise RefusedError(f"Deployment {meta['name']}: {error}") from error
+        shape, *others = asked.values()
         ours = [pod for pod in pods if selects(deployment["spec"]["selector"], labels_of(pod))]
-        replicas = (self._replica(pod, meta["name"], claim, shape) for pod in sorted(ours, key=key_of))
+        replicas = (self._replica(pod, meta["name"], claim, asked) for pod in sorted(ours, key=key_of))
         return Variant(
             name=meta["name"],
             shape=shape,
@@ -121,17 +125,20 @@ class Observer:
             version=version_of(deployment),
             is_base=is_base,
             replicas=tuple(replicas),
+            alternatives=tuple(dict.fromkeys(other for other in others if other != shape)),
         )
 
-    def _replica(self, pod: Json, variant: str, claim: str, asked: Shape) -> Replica:
-        device, ready = self._device(pod, claim), true_condition(pod, "Ready")
-        runs_on = asked if device is None else self._shape(device)
+    def _replica(self, pod: Json, variant: str, claim: str, asked: Mapping[str, Shape]) -> Replica:
+        """Return a pod as a replica; `asked` has the shapes that it may get, as an allocation names them."""
+        device, taken = self._device(pod, claim)
+        ready, first = true_condition(pod, "Ready"), next(iter(asked.values()))
+        runs_on = first if device is None else self._shape(device)
         return Replica(
             pod=pod["metadata"]["name"],
             variant=variant,
-            shape=runs_on or asked,
+            shape=runs_on or first,
             device=device,
-            is_ready=ready is not None and runs_on == asked and device is not None,
+            is_ready=ready is not None and device is not None and runs_on == asked.get(taken, first),
             is_leaving="deletionTimestamp" in pod["metadata"],
             created_at_s=seconds_of(pod["metadata"]["creationTimestamp"]),
             scheduled_at_s=_since_s(true_condition(pod, "PodScheduled")),
@@ -140,16 +147,20 @@ class Observer:
             spared_by=spared_by(pod),
         )
 
-    def _device(self, pod: Json, claim: str) -> Device | None:
-        """Return what the scheduler allocated; a device that nobody publishes (any more) has no card."""
+    def _device(self, pod: Json, claim: str) -> tuple[Device | None, str]:
+        """Return what the scheduler allocated, and for which request or alternative.
+
+        A device that nobody publishes (any more) has no card.
+        """
         statuses: list[Json] = (pod.get("status") or {}).get("resourceClaimStatuses") or []
         name = next((status.get("resourceClaimName") for status in statuses if status["name"] == claim), None)
         body = self._claims.get(WorkloadKey(pod["metadata"]["namespace"], name or ""))
         held = allocated_ids(body) if body is not None else []
-        if not held:
-            return None
+        if body is None or not held:
+            return None, ""
         pool, device = held[0]
-        return self._devices.get(held[0], Device("", pool, device, "", "", None, {}))
+        taken: str = results_of(body)[0]["request"]
+        return self._devices.get(held[0], Device("", pool, device, "", "", None, {})), taken
 
     def _shape(self, device: Device) -> Shape | None:
         gpu = self._gpus.get(device.gpu)

@@ -15,6 +15,7 @@ from tests.contract.test_cluster_contract import (  # noqa: F401  collected here
     halves,
 )
 from tests.contract.test_rehearsal_contract import TestRehearsal  # noqa: F401
+from tests.contract.test_request_contract import TestRequests  # noqa: F401
 
 
 @pytest.fixture

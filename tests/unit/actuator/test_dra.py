@@ -6,7 +6,7 @@ import pytest
 
 from actuator.mechanisms.dra import Ask, ask_of, asks_gpu, claim_template, request_of, shape_asked
 from fleet.boards import A30_24GB, A100_40GB, A100_80GB, BOARDS, H100_80GB
-from fleet.devices import DeviceRequest
+from fleet.devices import Bound, DeviceRequest
 from fleet.errors import RefusedError
 from fleet.shape import Shape, shapes_of
 from tests.fakes.manifests import cel, claim_spec, observed, request
@@ -132,6 +132,7 @@ def test_observed_claims_for_a_share_are_no_shape(case):
 
 
 ATTRIBUTES = "device.attributes['gpu.nvidia.com']"
+CAPACITY = "device.capacity['gpu.nvidia.com']"
 DOUBLE_QUOTED = 'device.attributes["gpu.nvidia.com"]'
 
 
@@ -154,6 +155,30 @@ DOUBLE_QUOTED = 'device.attributes["gpu.nvidia.com"]'
             [f"'profile' in {ATTRIBUTES} && {ATTRIBUTES}.profile == '2g.20gb'"],
         ),
         (DeviceRequest("mig"), []),
+        (
+            DeviceRequest("mig", None, ("A",), ("Hopper",)),
+            [f"{ATTRIBUTES}.architecture == 'Hopper' && {ATTRIBUTES}.productName in ['A']"],
+        ),
+        (
+            DeviceRequest("mig", "2g.20gb", ("B",)),
+            [
+                f"{ATTRIBUTES}.profile == '2g.20gb' && {ATTRIBUTES}.productName in ['A', 'B']",
+                f"{ATTRIBUTES}.productName in ['B', 'C']",
+            ],
+        ),
+        *(
+            (DeviceRequest("mig", bounds=(Bound("memory", sign, 40 * 2**30),)), [clause])
+            for sign, clause in (
+                (">=", f"'memory' in {CAPACITY} && {CAPACITY}.memory.compareTo(quantity('40Gi')) >= 0"),
+                ("<", f"{CAPACITY}.memory.compareTo(quantity('40960Mi')) < 0"),
+                (">", f"{CAPACITY}.memory.isGreaterThan(quantity('40Gi'))"),
+                ("<", f"{CAPACITY}.memory.isLessThan(quantity('40Gi'))"),
+            )
+        ),
+        (
+            DeviceRequest("mig", bounds=(Bound("multiprocessors", "==", 60),)),
+            [f'{CAPACITY}.multiprocessors.compareTo(quantity("60")) == 0'],
+        ),
     ],
 )
 def test_selectors_that_say_which_shape_is_asked(asked, expressions):
@@ -165,7 +190,8 @@ def test_selectors_that_say_which_shape_is_asked(asked, expressions):
 @pytest.mark.parametrize(
     "expression",
     [
-        "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) > 0",
+        "device.capacity['gpu.nvidia.com'].memory > 40",
+        "device.capacity['gpu.nvidia.com'].decoders.compareTo(quantity('1')) > 0",
         f"{ATTRIBUTES}.profile == '1g.10gb' || {ATTRIBUTES}.profile == '2g.20gb'",
         f"{ATTRIBUTES}.profile != '1g.10gb'",
         f"!({ATTRIBUTES}.profile == '1g.10gb')",
@@ -186,7 +212,21 @@ def test_a_selector_that_is_not_understood_is_refused_by_name(expression):
         ("exactly one request", claim_spec()),
         ("exactly one request", {}),
         ("exactly one request", claim_spec(request(), request(name="other"))),
-        ("without alternatives", claim_spec({"name": "gpu", "firstAvailable": [{"name": "a"}]})),
+        ("device class None", claim_spec({"name": "gpu", "firstAvailable": [{"name": "a"}]})),
+        ("asks for nothing", claim_spec({"name": "gpu"})),
+        ("a whole card for its profile", claim_spec(request("gpu.nvidia.com"))),
+        (
+            "several values of profile",
+            claim_spec(request(selectors=[cel(f"{ATTRIBUTES}.profile == '{p}'") for p in ("1g", "2g")])),
+        ),
+        (
+            "any of 1g.10gb, 2g.20gb: select one profile",
+            claim_spec(request(selectors=[cel(f"{ATTRIBUTES}.profile in ['1g.10gb', '2g.20gb']")])),
+        ),
+        (
+            "no quantity: much",
+            claim_spec(request(selectors=[cel(f"{CAPACITY}.memory.isLessThan(quantity('much'))")])),
+        ),
         ("device class vfio.gpu.nvidia.com", claim_spec(request("vfio.gpu.nvidia.com"))),
         ("exactly one device", claim_spec(request(count=2))),
         ("exactly one device", claim_spec(request(allocationMode="All"))),
@@ -254,3 +294,19 @@ def test_the_shape_asked_is_found_among_the_boards_of_the_fleet(shape, asked, bo
 def test_what_names_no_shape_or_several_is_refused(reason, asked, boards):
     with pytest.raises(RefusedError, match=reason):
         shape_asked(asked, boards)
+
+
+def test_alternatives_are_named_as_an_allocation_names_them_first_choice_first():
+    parts = [
+        {"name": name, **request(profile=profile)["exactly"]}
+        for name, profile in (("large", "4g.40gb"), ("small", "1g.10gb"))
+    ]
+    ask = ask_of(claim_spec({"name": "gpu", "firstAvailable": parts}))
+    assert (
+        ("gpu/large", DeviceRequest("mig", "4g.40gb")),
+        ("gpu/small", DeviceRequest("mig", "1g.10gb")),
+    ) == ask.alternatives
+
+
+def test_one_request_is_its_own_only_alternative():
+    assert (("gpu", DeviceRequest("mig", "3g.40gb")),) == ask_of(claim_spec(request())).alternatives

@@ -1,0 +1,82 @@
+"""What owners may write into a claim: a generation and a size, alternatives, or what cannot be had.
+
+On the embedded cluster and on the real scheduler, as `test_cluster_contract` is.
+"""
+
+import pytest
+
+from fleet.shape import Configuration, Shape
+from fleet.workload import WorkloadKey
+from tests.contract import test_cluster_contract as contract
+from tests.contract.test_cluster_contract import HALF, WHOLE, deployment, standing
+from tests.fakes.manifests import cel
+
+world, cluster, halves = contract.world, contract.cluster, contract.halves
+
+CHAT = WorkloadKey("shop", "chat")
+ATTRIBUTES = "device.attributes['gpu.nvidia.com']"
+CAPACITY = "device.capacity['gpu.nvidia.com']"
+LARGE, SMALL = Shape("h100-80gb", "4g.40gb"), Shape("h100-80gb", "1g.10gb")
+
+
+def asking(device_class, *expressions):
+    """Return a request, or an alternative, for a device that these select."""
+    return {"deviceClassName": device_class, "selectors": [cel(expression) for expression in expressions]}
+
+
+def sized(sign, memory):
+    return f"{CAPACITY}.memory.compareTo(quantity('{memory}')) {sign} 0"
+
+
+def served(world, request, replicas=1):
+    """Let a Deployment `chat` with this request be created, and settle."""
+    template, body = deployment("chat", replicas)
+    template["spec"]["spec"]["devices"]["requests"] = [{"name": "gpu", **request}]
+    for each in (template, body):
+        world.owner(each)
+    world.settle()
+
+
+class TestRequests:
+    def test_a_whole_card_by_generation_and_size(self, world):
+        served(
+            world,
+            {
+                "exactly": asking(
+                    "gpu.nvidia.com", f"{ATTRIBUTES}.architecture == 'Hopper' && {sized('>=', '70Gi')}"
+                )
+            },
+        )
+        assert Configuration({WHOLE: 1}) == standing(world.cluster, CHAT).ready
+
+    def test_a_part_of_a_card_by_size_alone(self, world, halves):
+        fewer = f"'multiprocessors' in {CAPACITY} && {CAPACITY}.multiprocessors.isLessThan(quantity('62'))"
+        served(world, {"exactly": asking("mig.nvidia.com", sized(">=", "30Gi"), fewer)})
+        assert Configuration({HALF: 1}) == standing(world.cluster, CHAT).ready
+
+    @pytest.mark.parametrize(
+        ("request_", "reason"),
+        [
+            (asking("gpu.nvidia.com", sized(">=", "200Gi")), "which no card of the fleet offers"),
+            (asking("mig.nvidia.com", sized(">=", "30Gi")), "any of 3g.40gb, 4g.40gb, 7g.80gb is: select a"),
+            (
+                asking("gpu.nvidia.com", f"{ATTRIBUTES}.architecture == 'Ampere'"),
+                "which no card of the fleet",
+            ),
+        ],
+        ids=["too large", "several", "another generation"],
+    )
+    def test_what_cannot_be_had_or_told_is_refused_with_the_reason(self, world, halves, request_, reason):
+        served(world, {"exactly": request_}, replicas=0)
+        assert reason in world.cluster.view([CHAT]).refused[CHAT]
+
+    def test_of_alternatives_it_is_read_back_which_was_taken(self, world, halves):
+        """One card is free: the large part fits once, small ones beside it."""
+        alternatives = [
+            {"name": name, **asking("mig.nvidia.com", f"{ATTRIBUTES}.profile == '{shape.profile}'")}
+            for name, shape in (("large", LARGE), ("small", SMALL))
+        ]
+        served(world, {"firstAvailable": alternatives}, replicas=3)
+        seen = standing(world.cluster, CHAT)
+        assert (LARGE, (SMALL,)) == (seen.own.shape, seen.own.alternatives)
+        assert Configuration({LARGE: 1, SMALL: 2}) == seen.ready == seen.wanted
