@@ -11,6 +11,7 @@ from capacity.belief import Source
 from capacity.estimate import CapacityModel
 from capacity.routing import carried
 from fleet.boards import Board
+from fleet.cluster import Standing
 from fleet.demand import Mix
 from fleet.mechanism import MECHANISMS
 from fleet.shape import Configuration, Shape, shapes_of, slice_of
@@ -43,6 +44,13 @@ class Offers:
 
     router: Router
     by_shape: dict[Shape, Offer]
+
+    def for_standing(self, standing: Standing | None) -> Offers:
+        """Return the offers that a workload can take up: where no copies can be made, of what it has."""
+        if standing is None or standing.may_have_variants:
+            return self
+        held = {variant.shape for variant in standing.variants}
+        return Offers(self.router, {shape: offer for shape, offer in self.by_shape.items() if shape in held})
 
     @cached_property
     def works(self) -> Mapping[Shape, float]:

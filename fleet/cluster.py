@@ -190,6 +190,7 @@ class Standing:
         permits: How far its annotations let us go, whatever settings say.
         held_until_s: Until when its owner has nothing moved or removed, seconds since the epoch.
         approval: What its owner agrees to where the mode is advise.
+        may_have_variants: Whether copies of it on other shapes can be made.
     """
 
     key: WorkloadKey
@@ -206,6 +207,7 @@ class Standing:
     permits: Mode = Mode.FULL
     held_until_s: float = -inf
     approval: Approval | None = None
+    may_have_variants: bool = True
 
     def variant(self, shape: Shape) -> Variant | None:
         """Return the Deployment whose replicas have this shape."""

@@ -235,7 +235,7 @@ class Loop:
             fleet=fleet,
             workloads=self._workloads,
             needs={(key, 0): need for key, need in needs.items()},
-            offers={key: outlook.offers for key, outlook in outlooks.items()},
+            offers={key: look.offers.for_standing(fleet.standing(key)) for key, look in outlooks.items()},
             timing=timing,
             at_s=at_s,
             market=self._rules.market,

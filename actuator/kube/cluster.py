@@ -22,7 +22,10 @@ from actuator.kube.resources import (
     OF_WORKLOADS,
     PLANS,
     PODS,
+    SERVING,
     SLICES,
+    STATEFUL_SETS,
+    Resource,
 )
 from actuator.kube.scale import apply_scale, is_as_decided_on, scaled, scaling
 from actuator.manifest import Json, version_of
@@ -112,7 +115,7 @@ class KubeCluster:
                     version=version,
                     slices=held[SLICES],
                     claims=held[CLAIMS],
-                    deployments=held[DEPLOYMENTS],
+                    deployments=[*held[STATEFUL_SETS], *held[DEPLOYMENTS]],
                     templates=held[CLAIM_TEMPLATES],
                     pods=held[PODS],
                     plans=held[PLANS],
@@ -128,15 +131,17 @@ class KubeCluster:
             {body["metadata"]["name"]: body for body in self._mirror.list(Scope(kind, namespace))}
             for kind in (DEPLOYMENTS, CLAIM_TEMPLATES, PLANS)
         )
-        stage = Stage(self._base(change.target), deployments, templates, frozenset(plans), boards)
+        base = self._base(change.target)
+        deployments.setdefault(change.target.name, base)
+        stage = Stage(base, deployments, templates, frozenset(plans), boards)
         found = tuple(rewrites(change, steps, stage))
         return tuple(replace(rewrite, objection=self._objection(rewrite)) for rewrite in found)
 
     def reference(self, workload: WorkloadKey) -> Json:
         """Return how objects that are about a workload refer to it; one not seen has no uid."""
-        body = self._mirror.get(Scope(DEPLOYMENTS, workload.namespace), workload.name)
+        resource, body = self._own(workload) or (DEPLOYMENTS, None)
         uid = {"uid": body["metadata"]["uid"]} if body is not None else {}
-        kind = {"apiVersion": DEPLOYMENTS.api_version, "kind": DEPLOYMENTS.kind}
+        kind = {"apiVersion": resource.api_version, "kind": resource.kind}
         return {**kind, "namespace": workload.namespace, "name": workload.name, **uid}
 
     def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:
@@ -173,8 +178,8 @@ class KubeCluster:
 
     def scale(self, workload: WorkloadKey, variant: str, replicas: int, *, expects: str | None) -> None:
         """Set the replicas of one Deployment; `expects` is the version it must still have (`None` = any)."""
-        base = self._base(workload)
-        scope = Scope(DEPLOYMENTS, workload.namespace)
+        resource, base = self._owned(workload)
+        scope = Scope(resource if variant == workload.name else DEPLOYMENTS, workload.namespace)
         held = self._mirror.get(scope, variant)
         if held is None:
             raise ConflictError(f"Deployment {workload.namespace}/{variant} does not exist")
@@ -196,7 +201,7 @@ class KubeCluster:
         """Write a new plan and return what the cluster holds; of a target 20 and the first are kept."""
         scope = Scope(PLANS, change.target.namespace)
         try:
-            held = self._create(scope, plan_of(change))
+            held = self._create(scope, plan_of(change, self._base(change.target)["kind"]))
         except ExistsError:
             return self._kept(change)
         except NotFoundError as error:
@@ -239,12 +244,12 @@ class KubeCluster:
             self._fence()
             return self._server.apply(path, body, force=force)
 
-        return apply_scale(apply, f"Deployment {scope.namespace}/{name}")
+        return apply_scale(apply, f"{scope.resource.kind} {scope.namespace}/{name}")
 
     def _objection(self, rewrite: Rewrite) -> str:
         """Return what the API server has against writing something, empty = nothing."""
         body = dict(rewrite.after)
-        resource = {kind.kind: kind for kind in (DEPLOYMENTS, CLAIM_TEMPLATES, PLANS)}[body["kind"]]
+        resource = {kind.kind: kind for kind in (*SERVING, CLAIM_TEMPLATES, PLANS)}[body["kind"]]
         namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
         try:
             if rewrite.before is None:
@@ -303,12 +308,20 @@ class KubeCluster:
         self._mirror.take(scope, held)
         return held
 
-    def _base(self, workload: WorkloadKey) -> Json:
-        """Return the workload's own Deployment; `RefusedError` if there is none."""
-        base = self._mirror.get(Scope(DEPLOYMENTS, workload.namespace), workload.name)
-        if base is None:
+    def _own(self, workload: WorkloadKey) -> tuple[Resource, Json] | None:
+        """Return the workload's own object and what it is, `None` if there is none."""
+        found = ((kind, self._mirror.get(Scope(kind, workload.namespace), workload.name)) for kind in SERVING)
+        return next(((kind, body) for kind, body in found if body is not None), None)
+
+    def _owned(self, workload: WorkloadKey) -> tuple[Resource, Json]:
+        """Likewise; `RefusedError` if there is none."""
+        found = self._own(workload)
+        if found is None:
             raise RefusedError(f"Deployment {workload} does not exist")
-        return base
+        return found
+
+    def _base(self, workload: WorkloadKey) -> Json:
+        return self._owned(workload)[1]
 
     def _watch(self, scopes: Iterable[Scope]) -> None:
         for scope in scopes:

@@ -7,11 +7,13 @@ from contextlib import suppress
 
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.errors import NotFoundError
-from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS
+from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, SERVING
 from actuator.manifest import key_of
 from actuator.objects.variants import is_variant_of, unused_templates
 from fleet.errors import RefusedError
 from fleet.workload import WorkloadKey
+
+MERGE = "application/merge-patch+json"
 
 
 class Owner:
@@ -30,12 +32,13 @@ class Owner:
         Raises:
             RefusedError: There is no such Deployment, or its owner has no right to write it.
         """
-        path = DEPLOYMENTS.path(workload.namespace, workload.name)
         body = {"metadata": {"annotations": dict(annotations)}}
-        try:
-            self._server.request("PATCH", path, body, None, "application/merge-patch+json")
-        except NotFoundError as error:
-            raise RefusedError(f"Deployment {workload} does not exist") from error
+        for resource in SERVING:
+            path = resource.path(workload.namespace, workload.name)
+            with suppress(NotFoundError):
+                self._server.request("PATCH", path, body, None, MERGE)
+                return
+        raise RefusedError(f"Deployment {workload} does not exist")
 
     def end_copies(self, workload: WorkloadKey) -> tuple[str, ...]:
         """Delete the copies that ask for no replicas, and what they claimed by; return their names."""

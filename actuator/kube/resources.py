@@ -38,6 +38,7 @@ SLICES = Resource("resource.k8s.io/v1", "ResourceSlice", "resourceslices")
 CLAIMS = Resource("resource.k8s.io/v1", "ResourceClaim", "resourceclaims")
 CLAIM_TEMPLATES = Resource("resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates")
 DEPLOYMENTS = Resource("apps/v1", "Deployment", "deployments")
+STATEFUL_SETS = Resource("apps/v1", "StatefulSet", "statefulsets")
 PODS = Resource("v1", "Pod", "pods")
 NODES = Resource("v1", "Node", "nodes")
 CONFIG_MAPS = Resource("v1", "ConfigMap", "configmaps")
@@ -49,5 +50,8 @@ LEASES = Resource("coordination.k8s.io/v1", "Lease", "leases")
 CLUSTER_WIDE = (SLICES, CLAIMS)
 """What is watched everywhere: claims of foreign namespaces hold devices too."""
 
-OF_WORKLOADS = (DEPLOYMENTS, CLAIM_TEMPLATES, PODS, BUDGETS, PLANS)
+OF_WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, CLAIM_TEMPLATES, PODS, BUDGETS, PLANS)
 """What is watched in the namespaces of workloads and nowhere else."""
+
+SERVING = (DEPLOYMENTS, STATEFUL_SETS)
+"""What a workload may be; of two of one name the first counts."""

@@ -40,8 +40,13 @@ def target_labels(target: WorkloadKey) -> Json:
     return {**MANAGED_BY, TARGET_LABEL: dns_label(target.name)}
 
 
-def plan_of(change: ChangeSet) -> Json:
-    """Return the FractionPlan of a change set, without status; `RefusedError` if it is too large."""
+def plan_of(change: ChangeSet, kind: str = "Deployment") -> Json:
+    """Return the FractionPlan of a change set, without status; `RefusedError` if it is too large.
+
+    Args:
+        change: The change set.
+        kind: What the workload's own object is.
+    """
     body: Json = {
         "apiVersion": API_VERSION,
         "kind": KIND,
@@ -51,7 +56,7 @@ def plan_of(change: ChangeSet) -> Json:
             "labels": target_labels(change.target),
         },
         "spec": {
-            "target": {"apiVersion": "apps/v1", "kind": "Deployment", "name": change.target.name},
+            "target": {"apiVersion": "apps/v1", "kind": kind, "name": change.target.name},
             "decidedAt": timestamp_of(change.decided_at_s),
             "start": _counts(change.start),
             "goal": _counts(change.goal),

@@ -19,7 +19,7 @@ from actuator.mechanisms.dra import DRIVER, shape_asked
 from actuator.objects.pods import is_over, true_condition
 from actuator.objects.restraints import approval, budgets_of, held_until_s, permitted, spared_by
 from actuator.objects.slices import Inventory
-from actuator.objects.variants import gpu_claim, is_variant_of
+from actuator.objects.variants import gpu_claim, is_variant_of, may_have_variants
 from fleet.cluster import Replica, Standing, Variant
 from fleet.devices import Device, DeviceId
 from fleet.errors import RefusedError
@@ -103,6 +103,7 @@ class Observer:
             permits=permitted(base),
             held_until_s=held_until_s(base),
             approval=approval(base),
+            may_have_variants=may_have_variants(base),
         )
 
     def _variant(self, deployment: Json, pods: Iterable[Json], *, is_base: bool) -> Variant:
@@ -114,7 +115,7 @@ class Observer:
                 name: shape_asked(request, self._boards, self._kinds) for name, request in ask.alternatives
             }
         except RefusedError as error:
-            raise RefusedError(f"Deployment {meta['name']}: {error}") from error
+            raise RefusedError(f"{deployment['kind']} {meta['name']}: {error}") from error
         shape, *others = asked.values()
         ours = [pod for pod in pods if selects(deployment["spec"]["selector"], labels_of(pod))]
         replicas = (self._replica(pod, meta["name"], claim, asked) for pod in sorted(ours, key=key_of))

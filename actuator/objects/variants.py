@@ -32,6 +32,11 @@ BASE_HASH = f"{GROUP}/base-template-hash"
 """Annotation of a variant: which pod template of the base it copies."""
 
 
+def may_have_variants(base: Json) -> bool:
+    """Return whether a copy of a workload serves as it does: pods of a StatefulSet have names and volumes."""
+    return bool(base["kind"] == "Deployment")
+
+
 def variant_name(base: str, home: Shape, shape: Shape) -> str:
     """Return the name of the copy of Deployment `base` whose replicas run on `shape`.
 
@@ -45,15 +50,13 @@ def gpu_claim(deployment: Json, templates: Mapping[str, Json]) -> tuple[str, Ask
     """Return the name of the pod claim that asks for a GPU, and what it asks for.
 
     Args:
-        deployment: Any object; other kinds than Deployment are refused.
+        deployment: A Deployment, or another object with a pod template.
         templates: ResourceClaimTemplates of its namespace by name.
 
     Raises:
-        RefusedError: It is no Deployment, or not exactly one claim made from a template asks for a GPU.
+        RefusedError: Not exactly one claim made from a template asks for a GPU.
     """
     where = f"{deployment['kind']} {deployment['metadata']['name']}"
-    if deployment["kind"] != "Deployment":
-        raise RefusedError(f"{where}: only Deployments can have variants")
     found: list[tuple[str, Json]] = []
     for claim in deployment["spec"]["template"]["spec"].get("resourceClaims") or []:
         template = templates.get(claim.get("resourceClaimTemplateName", ""))
@@ -78,6 +81,8 @@ def variant_objects(
     Raises:
         RefusedError: The base cannot be copied, or no board of the fleet has the shape.
     """
+    if not may_have_variants(base):
+        raise RefusedError(f"{base['kind']} {base['metadata']['name']}: only Deployments can have variants")
     claim, ask = gpu_claim(base, templates)
     board = next((board for board in boards if board.id == shape.board), None)
     if board is None:

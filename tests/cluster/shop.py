@@ -8,7 +8,7 @@ import yaml
 
 from actuator.kube.cluster import KubeCluster
 from actuator.kube.connect import connect
-from actuator.kube.resources import CLAIM_TEMPLATES, CLAIMS, DEPLOYMENTS, PLANS, PODS
+from actuator.kube.resources import CLAIM_TEMPLATES, CLAIMS, PLANS, PODS, SERVING
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError
 from fleet.workload import WorkloadKey
@@ -101,9 +101,9 @@ class Shop:
 
     def create(self, cluster, body):
         """Create an object and return when the adapter has heard of it."""
-        resource = {"Deployment": DEPLOYMENTS, "ResourceClaimTemplate": CLAIM_TEMPLATES}[body["kind"]]
+        resource = {each.kind: each for each in (*SERVING, CLAIM_TEMPLATES)}[body["kind"]]
         self.server.request("POST", resource.path(SHOP), body)
-        if resource is DEPLOYMENTS:
+        if resource in SERVING:
             key = WorkloadKey(SHOP, body["metadata"]["name"])
             until(lambda: _is_seen(cluster, key))
 
@@ -118,9 +118,9 @@ class Shop:
 
     def clear(self):
         """Delete everything but the node."""
-        for resource in (DEPLOYMENTS, PLANS, CLAIM_TEMPLATES):
+        for resource in (*SERVING, PLANS, CLAIM_TEMPLATES):
             self.server.request("DELETE", resource.path(SHOP))
-        until(lambda: not any(self.list(kind) for kind in (DEPLOYMENTS, PODS, CLAIMS, PLANS)))
+        until(lambda: not any(self.list(kind) for kind in (*SERVING, PODS, CLAIMS, PLANS)))
 
     def list(self, resource):
         """Return the shop's objects of a resource."""
@@ -128,7 +128,7 @@ class Shop:
 
     def _is_at_rest(self):
         pods = self.list(PODS)
-        wanted = sum(body["spec"]["replicas"] for body in self.list(DEPLOYMENTS))
+        wanted = sum(body["spec"]["replicas"] for kind in SERVING for body in self.list(kind))
         return wanted == len(pods) == len(self.list(CLAIMS)) and all(map(_is_settled, pods))
 
 

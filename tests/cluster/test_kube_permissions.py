@@ -15,6 +15,7 @@ from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import until
 from tests.cluster.permissions import as_service_account, bind, granted, install, unbind
 from tests.cluster.shop import SHOP
+from tests.cluster.test_stateful_sets import LEDGER, stateful_set
 from tests.contract.test_cluster_contract import HALF, START_S, WEB, change
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
@@ -78,6 +79,9 @@ def test_acting_asks_for_all_that_both_grant_and_nothing_else(shop, ours, bound)
         plan = cluster.claim_step(cluster.record(change()), 0, START_S)
         cluster.create_variant(WEB, "web-half", HALF)
         cluster.scale(WEB, "web-half", 1, expects=None)
+        for body in stateful_set("ledger", replicas=0):
+            shop.create(cluster, body)
+        cluster.scale(LEDGER, "ledger", 1, expects=None)
         cluster.finish_step(plan, 0, StepState.DONE, START_S)
         for nth in range(KEPT_PER_TARGET + 1):
             cluster.record(change(goal=4 + nth, decided_at_s=START_S + 1 + nth))

@@ -24,7 +24,7 @@ def replica(number, shape):
 def standing(*shapes, wanted=None):
     """A workload that asks for the large shape, else the small one, with replicas on these; `None` waits."""
     replicas = tuple(replica(number, shape) for number, shape in enumerate(shapes))
-    own = Variant("llama", LARGE, wanted or len(shapes), "1", True, replicas, (SMALL,))  # noqa: FBT003
+    own = Variant("llama", LARGE, wanted or len(shapes), "1", True, replicas, (SMALL,))
     return Standing(key(), (own,))
 
 

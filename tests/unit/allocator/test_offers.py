@@ -1,5 +1,7 @@
 """Shapes that may carry a workload, and the arithmetic of its router."""
 
+from dataclasses import replace
+
 import pytest
 
 from allocator.offers import offers_for
@@ -9,7 +11,7 @@ from fleet.demand import Mix
 from fleet.shape import Shape, shapes_of, slice_of
 from fleet.workload import Isolation, LatencyTarget, Limits, Router, Slo
 from tests.builders.deciding import offers, workload
-from tests.builders.fleet import configuration, shape
+from tests.builders.fleet import configuration, shape, standing
 
 CHAT = Mix(500.0, 200.0)
 
@@ -140,3 +142,11 @@ def test_what_carries_work_with_one_shape_comes_cheapest_first_and_of_equals_the
     ]
     assert ["1 x 3g.40gb", "1 x whole"] == [str(goal) for goal in offered.of_one_shape(0.4, Limits(1, 1))]
     assert "3 x 2g.20gb" == str(next(offered.of_one_shape(0.1, Limits(3, 64))))
+
+
+def test_a_workload_without_copies_is_offered_what_it_has():
+    every = offers({"1g.10gb": 0.1, "3g.40gb": 0.45})
+    free = standing("a", "1 x 3g.40gb")
+    assert every is every.for_standing(free) is every.for_standing(None)
+    fixed = replace(free, may_have_variants=False)
+    assert [shape("3g.40gb")] == list(every.for_standing(fixed).by_shape)

@@ -1,5 +1,6 @@
 """What the real adapter asks of its API server; how a real one answers is under tests/cluster."""
 
+import time
 from contextlib import closing
 from threading import Timer
 
@@ -7,7 +8,7 @@ import pytest
 
 from actuator.kube.cluster import NO_PLANS, KubeCluster
 from actuator.kube.errors import NotFoundError
-from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, PLANS, PODS, SLICES
+from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, PLANS, PODS, SLICES, STATEFUL_SETS
 from actuator.manifest import version_of
 from fleet.boards import H100_80GB
 from fleet.change import StepState
@@ -207,6 +208,22 @@ def test_a_rehearsal_says_what_the_server_has_against_each_write(server, cluster
     assert [NO_PLANS, "", "exceeded quota"] == [
         each.objection for each in cluster.rehearse(change(), change().steps)
     ]
+
+
+def test_a_stateful_set_is_scaled_by_its_own_scale_and_a_deployment_of_its_name_comes_first(server, lead):
+    path = STATEFUL_SETS.path("shop")
+    _, body = deployment("web", replicas=1)
+    held = {"uid": "u-2", "generation": 1}
+    server.put(path, {**body, "kind": "StatefulSet", "metadata": {**body["metadata"], **held}})
+    with closing(KubeCluster(server, ["shop"], lead)) as cluster:
+        assert cluster.view([WEB]).standing(WEB).may_have_variants
+        web = server.objects[DEPLOYMENTS.path("shop")].pop("web")
+        server.streams[DEPLOYMENTS.path("shop")][-1].say("DELETED", web)
+        while cluster.view([WEB]).standing(WEB).may_have_variants:
+            time.sleep(0.01)
+        cluster.scale(WEB, "web", 2, expects=None)
+        assert 2 == server.objects[path]["web"]["spec"]["replicas"]
+        assert "StatefulSet" == cluster.reference(WEB)["kind"]
 
 
 def test_nothing_is_seen_until_everything_was_listed_once(server, lead):
