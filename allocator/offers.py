@@ -17,6 +17,9 @@ from fleet.mechanism import MECHANISMS
 from fleet.shape import Configuration, Shape, shapes_of, slice_of
 from fleet.workload import Limits, Router, Workload
 
+SPANS = (2, 4, 8)
+"""Cards over which a model that fits on none alone is spread."""
+
 ROUNDING = 1e-9
 """Work that is not worth a replica: sums of floats that are equal on paper."""
 
@@ -46,11 +49,19 @@ class Offers:
     by_shape: dict[Shape, Offer]
 
     def for_standing(self, standing: Standing | None) -> Offers:
-        """Return the offers that a workload can take up: where no copies can be made, of what it has."""
-        if standing is None or standing.may_have_variants:
+        """Return the offers that a workload can take up: where no copies can be made, of what it has.
+
+        Over how many cards a model is spread is said in its engine's arguments, which are not ours to write.
+        """
+        if standing is None:
             return self
         held = {variant.shape for variant in standing.variants}
-        return Offers(self.router, {shape: offer for shape, offer in self.by_shape.items() if shape in held})
+        fitting = {
+            shape: offer
+            for shape, offer in self.by_shape.items()
+            if shape in held or (standing.may_have_variants and shape.cards == standing.own.shape.cards)
+        }
+        return self if len(fitting) == len(self.by_shape) else Offers(self.router, fitting)
 
     @cached_property
     def works(self) -> Mapping[Shape, float]:
@@ -113,7 +124,12 @@ def offers_for(
     """
     if not MECHANISMS[workload.mechanism].satisfies(workload.isolation):
         return Offers(workload.router, {})
-    shares = {shape: slice_of(board, shape).gpu_share for board in boards for shape in shapes_of(board)}
+    spans = SPANS if capacity.reference(workload).cards > 1 else ()
+    shares = {
+        shape: slice_of(board, shape).gpu_share
+        for board in boards
+        for shape in (*shapes_of(board), *(Shape(board.id, cards=cards) for cards in spans))
+    }
     capacities = capacity.capacities(workload, list(shares), mixes)
     return Offers(
         workload.router,

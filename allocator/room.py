@@ -45,22 +45,25 @@ class Room:
         full, ledger = self.full.get(request, frozenset()), self.ledger
         copies = Counter(self.copies)
         cards: list[str] = []
-        while len(cards) < wanted:
+        placed = 0
+        while placed < wanted:
             order = in_order_of_trial(self.pools, ledger, copies if gathers else {})
             pool = next((p for p in order if p.name not in full), None)
             if pool is None:
                 break
-            device = first_fit((pool,), ledger, request)
-            if device is None:
+            devices = first_fit((pool,), ledger, request)
+            if not devices:
                 full |= {pool.name}
-            else:
+                continue
+            placed += 1
+            if gathers:
+                copies[pool.node] += 1
+            for device in devices:
                 ledger = ledger.take(device)
                 cards.append(device.gpu)
-                if gathers:
-                    copies[device.node] += 1
         held = {**self.held, **{card: self.held.get(card, 0) + cards.count(card) for card in cards}}
         full_now = {**self.full, request: full}
-        return len(cards), replace(self, ledger=ledger, held=held, full=full_now, copies=copies)
+        return placed, replace(self, ledger=ledger, held=held, full=full_now, copies=copies)
 
     def beside(self, standing: Standing, goal: Configuration) -> Room | None:
         """Return the room once what `goal` has beyond what stands does too, `None` if it does not fit."""
@@ -79,7 +82,7 @@ class Room:
 
     def _request(self, shape: Shape) -> DeviceRequest:
         kind, profile = ("gpu", None) if shape.is_whole else ("mig", shape.profile)
-        return DeviceRequest(kind, profile, self.products[shape.board])
+        return DeviceRequest(kind, profile, self.products[shape.board], count=shape.cards)
 
 
 def room_of(fleet: Fleet) -> Room:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from types import MappingProxyType
 
 
@@ -29,6 +30,7 @@ class Device:
         product: Product name of the card, as the driver prints it.
         architecture: Its generation, as the driver prints it.
         capacity: What the device has, by name: `memory` in bytes, `multiprocessors`.
+        attributes: What else is published of an uncut card: what devices of one claim may have to share.
     """
 
     node: str
@@ -42,6 +44,7 @@ class Device:
     product: str = ""
     architecture: str = ""
     capacity: Mapping[str, int] = field(default_factory=dict, hash=False)
+    attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def id(self) -> DeviceId:
@@ -83,7 +86,7 @@ _COMPARED = {
 
 @dataclass(frozen=True, slots=True)
 class DeviceRequest:
-    """What one replica asks of DRA: one device of a kind, where given of a profile and of certain products.
+    """What one replica asks of DRA: devices of a kind, where given of a profile and of certain products.
 
     Products matter because boards share profile names: the 1g.10gb of an A100 40 GB is not that of an H100.
 
@@ -93,6 +96,8 @@ class DeviceRequest:
         products: Products, empty = any.
         architectures: Generations, empty = any.
         bounds: What its capacities must be.
+        count: How many devices, of one node.
+        sharing: Attributes that all of them must have, with one value.
     """
 
     kind: str
@@ -100,6 +105,8 @@ class DeviceRequest:
     products: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    count: int = 1
+    sharing: tuple[str, ...] = ()
 
     def matches(self, device: Device) -> bool:
         """Return whether the device is what is asked for, free or not."""
@@ -180,16 +187,39 @@ def in_order_of_trial(
     )
 
 
-def first_fit(pools: Iterable[Pool], ledger: Ledger, request: DeviceRequest) -> Device | None:
-    """Return the device that kube-scheduler would allocate, `None` if nothing fits.
+def first_fit(pools: Iterable[Pool], ledger: Ledger, request: DeviceRequest) -> tuple[Device, ...]:
+    """Return the devices that kube-scheduler would allocate, empty if nothing fits.
 
     The allocator walks pools and devices in published order and takes the first that matches and
     fits; it neither looks for the best fit nor minds fragmentation (kubernetes
-    staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating, v1.37). Complexity:
-    linear in the devices that match the request.
+    staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating, v1.37). Of several, the
+    first binds those after it to its own values of what they must share; if too few have them, the next is
+    tried as the first. Complexity: linear in the devices that match the request, for several in their square.
     """
     for pool in pools:
-        for device in pool.devices:
-            if request.matches(device) and ledger.fits(device):
-                return device
-    return None
+        fitting = (device for device in pool.devices if request.matches(device) and ledger.fits(device))
+        if request.count == 1 and not request.sharing:
+            found = tuple(islice(fitting, 1))
+        else:
+            found = _alike(tuple(fitting), ledger, request)
+        if found:
+            return found
+    return ()
+
+
+def _alike(devices: tuple[Device, ...], ledger: Ledger, request: DeviceRequest) -> tuple[Device, ...]:
+    """Return the first devices that fit together and share what they must, empty if there are too few."""
+    for at, first in enumerate(devices):
+        if not all(name in first.attributes for name in request.sharing):
+            continue
+        taken: tuple[Device, ...] = (first,)
+        left = ledger.take(first)
+        for device in devices[at + 1 :]:
+            if len(taken) == request.count:
+                break
+            shares = all(first.attributes[name] == device.attributes.get(name) for name in request.sharing)
+            if shares and left.fits(device):
+                taken, left = (*taken, device), left.take(device)
+        if len(taken) == request.count:
+            return taken
+    return ()

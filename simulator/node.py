@@ -142,10 +142,11 @@ class NodeAgent:
         names = [name or "" for name in claim_names(pod).values()]
         claims = [self._api.get(CLAIM, pod["metadata"]["namespace"], name) or {} for name in names]
         devices = [inventory.devices().get(each) for claim in claims for each in allocated_ids(claim)]
-        if len(devices) != 1 or devices[0] is None:
-            raise NotModelledError(f"a container without one device that node {self._node} has")
-        board = inventory.gpu_by_uuid()[devices[0].gpu].board
-        return Shape(board.id, devices[0].profile or WHOLE)
+        if not devices or None in devices:
+            raise NotModelledError(f"a container without a device that node {self._node} has")
+        found = [device for device in devices if device is not None]
+        board = inventory.gpu_by_uuid()[found[0].gpu].board
+        return Shape(board.id, found[0].profile or WHOLE, len(found))
 
 
 def _key_of(pod: Json) -> _Key:

@@ -21,6 +21,8 @@ from simulator.workqueue import WorkQueue
 _UNMODELLED_IN_PODS = ("nodeSelector", "schedulingGates", "topologySpreadConstraints")
 _UNMODELLED_IN_DEVICES = {"taints", "allowMultipleAllocations", "bindsToNode", "bindingConditions"}
 
+Devices = tuple[Device, ...]
+
 
 class Scheduler:
     """Binds pods that name this scheduler, each some time after it could be; retries when room may be free.
@@ -88,7 +90,7 @@ class Scheduler:
             self._explain(pod, "cannot allocate all claims" if claim else "waiting for its ResourceClaim")
         else:
             self._allocate(claim, *device, pod)
-            self._api.create(_binding(pod, device[0].node))
+            self._api.create(_binding(pod, device[0][0].node))
 
     def _claim(self, pod: Json) -> Json | None:
         """Return the pod's claim, `None` while there is none that can be used."""
@@ -99,7 +101,7 @@ class Scheduler:
         claim = self._api.get(CLAIM, *claims[0])
         return None if claim is None or is_leaving(claim) else claim
 
-    def _device(self, claim: Json, by_node: Mapping[str, int]) -> tuple[Device, str] | None:
+    def _device(self, claim: Json, by_node: Mapping[str, int]) -> tuple[Devices, str] | None:
         """Return what the claim has or would get, and for which request or alternative.
 
         A device that is no longer published holds nothing. Alternatives are tried in order on each node; how
@@ -107,8 +109,8 @@ class Scheduler:
         """
         inventory = self._slices.read(self._api.list(SLICE))
         if held := allocated_ids(claim):
-            device = inventory.devices().get(held[0])
-            return None if device is None else (device, results_of(claim)[0]["request"])
+            devices = tuple(device for one in held if (device := inventory.devices().get(one)) is not None)
+            return (devices, results_of(claim)[0]["request"]) if devices else None
         ledger = ledger_of(inventory.pools, allocated(self._api.list(CLAIM), inventory))
         nodes = {node["metadata"]["name"] for node in self._api.list(NODE) if not _is_cordoned(node)}
         pools = [pool for pool in inventory.pools if pool.node in nodes]
@@ -123,14 +125,14 @@ class Scheduler:
             raise NotModelledError(f"which node gets claim {name}: they offer different alternatives")
         return made[0] if made else None
 
-    def _allocate(self, claim: Json, device: Device, taken: str, pod: Json) -> None:
+    def _allocate(self, claim: Json, devices: Devices, taken: str, pod: Json) -> None:
         """Allocate the claim, if it is not, and reserve it for the pod; the finalizer comes first."""
         finalizers = claim["metadata"].get("finalizers", [])
         if DELETE_PROTECTION not in finalizers:
             metadata = {**claim["metadata"], "finalizers": [*finalizers, DELETE_PROTECTION]}
             claim = self._api.replace({**claim, "metadata": metadata})
         status = claim.get("status", {})
-        allocation = status.get("allocation") or _allocation(taken, device, self._clock.now_s)
+        allocation = status.get("allocation") or _allocation(taken, devices, self._clock.now_s)
         user = {"resource": POD.plural, "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
         status = {**status, "allocation": allocation, "reservedFor": [*status.get("reservedFor", ()), user]}
         self._api.replace_status({**claim, "status": status})
@@ -163,18 +165,20 @@ def _is_cordoned(node: Json) -> bool:
     return bool(node.get("spec", {}).get("unschedulable"))
 
 
-def _first_offer(pool: Pool, ledger: Ledger, ask: Ask) -> tuple[Device, str] | None:
+def _first_offer(pool: Pool, ledger: Ledger, ask: Ask) -> tuple[Devices, str] | None:
     """Return what a claim would get of one node, and for which request or alternative."""
     found = ((first_fit((pool,), ledger, request), taken) for taken, request in ask.alternatives)
-    return next(((device, taken) for device, taken in found if device is not None), None)
+    return next(((devices, taken) for devices, taken in found if devices), None)
 
 
-def _allocation(taken: str, device: Device, at_s: float) -> Json:
-    here = {"key": "metadata.name", "operator": "In", "values": [device.node]}
-    result = {"request": taken, "driver": DRIVER, "pool": device.pool, "device": device.name}
+def _allocation(taken: str, devices: Devices, at_s: float) -> Json:
+    here = {"key": "metadata.name", "operator": "In", "values": [devices[0].node]}
+    results = [
+        {"request": taken, "driver": DRIVER, "pool": device.pool, "device": device.name} for device in devices
+    ]
     return {
         "allocationTimestamp": timestamp(at_s),
-        "devices": {"results": [result]},
+        "devices": {"results": results},
         "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [here]}]},
     }
 

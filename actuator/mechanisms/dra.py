@@ -7,7 +7,7 @@ What a claim asks for is read from its spec, never from labels or annotations, w
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from actuator.manifest import MANAGED_BY, Json, digest_of, dns_label
 from actuator.mechanisms.selectors import guarded, request_asked
@@ -23,7 +23,7 @@ KIND_BY_CLASS = {"gpu.nvidia.com": "gpu", "mig.nvidia.com": "mig"}
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The one device that a claim asks for.
+    """What a claim asks for: one device, or several whole cards.
 
     Attributes:
         name: Name of the request; containers and constraints refer to it.
@@ -52,12 +52,12 @@ class Ask:
 def request_of(board: Board, shape: Shape) -> DeviceRequest:
     """Return what a replica of `shape` asks of DRA; the products keep other boards out.
 
-    `RefusedError` for a shape that one device of the driver is not: several cards, or a share of one.
+    `RefusedError` for a share of a card, which is no device.
     """
-    if shape.cards > 1 or shape.hundredths:
-        raise RefusedError(f"no claim is written for {shape}: it is not one device")
+    if shape.hundredths:
+        raise RefusedError(f"no claim is written for {shape}: it is no device")
     if shape.is_whole:
-        return DeviceRequest("gpu", None, board.product_names)
+        return DeviceRequest("gpu", None, board.product_names, count=shape.cards)
     return DeviceRequest("mig", shape.profile, board.product_names)
 
 
@@ -71,16 +71,19 @@ def claim_template(namespace: str, board: Board, shape: Shape, like: Ask) -> Jso
         "deviceClassName": next(name for name, kind in KIND_BY_CLASS.items() if kind == request.kind),
         "selectors": [{"cel": {"expression": clause}} for clause in clauses],
         "allocationMode": "ExactCount",
-        "count": 1,
+        "count": request.count,
     }
     if like.tolerations:
         exactly["tolerations"] = list(like.tolerations)
-    spec: Json = {"spec": {"devices": {"requests": [{"name": like.name, "exactly": exactly}]}}}
+    devices: Json = {"requests": [{"name": like.name, "exactly": exactly}]}
+    if request.count > 1 and like.request.sharing:
+        devices["constraints"] = [{"matchAttribute": _qualified(name)} for name in like.request.sharing]
+    spec: Json = {"spec": {"devices": devices}}
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaimTemplate",
         "metadata": {
-            "name": dns_label(f"foreslice-{shape.board}-{shape.profile}-{digest_of(spec)}"),
+            "name": dns_label(f"foreslice-{shape.board}-{shape.name}-{digest_of(spec)}"),
             "namespace": namespace,
             "labels": dict(MANAGED_BY),
         },
@@ -98,7 +101,7 @@ def asks_gpu(claim_spec: Json) -> bool:
 
 
 def ask_of(claim_spec: Json) -> Ask:
-    """Return what a claim spec asks for; `RefusedError` where it is not one device at a time.
+    """Return what a claim spec asks for; `RefusedError` where it is neither one device nor whole cards alone.
 
     Args:
         claim_spec: `spec` of a ResourceClaim, `spec.spec` of a ResourceClaimTemplate.
@@ -112,7 +115,8 @@ def ask_of(claim_spec: Json) -> Ask:
     name: str = requests[0]["name"]
     exactly: Json = requests[0].get("exactly") or {}
     if exactly:
-        return Ask(name, _asked(exactly), tuple(exactly.get("tolerations") or ()))
+        request = replace(_asked(exactly), sharing=_shared(devices.get("constraints") or []))
+        return Ask(name, request, tuple(exactly.get("tolerations") or ()))
     parts: list[Json] = requests[0].get("firstAvailable") or []
     if not parts:
         raise RefusedError("the claim's request asks for nothing")
@@ -130,13 +134,28 @@ def _asked(part: Json) -> DeviceRequest:
     """Return what a request, or one of its alternatives, asks for."""
     if part.get("deviceClassName") not in KIND_BY_CLASS:
         raise RefusedError(f"the claim asks for device class {part.get('deviceClassName')}, not for a GPU")
-    if part.get("allocationMode", "ExactCount") != "ExactCount" or part.get("count", 1) != 1:
-        raise RefusedError("the claim must ask for exactly one device")
+    kind, count = KIND_BY_CLASS[part["deviceClassName"]], part.get("count", 1)
+    if part.get("allocationMode", "ExactCount") != "ExactCount" or (count != 1 and kind != "gpu"):
+        raise RefusedError("the claim must ask for exactly one device, or for so many whole cards")
     for name in ("capacity", "adminAccess"):
         if part.get(name):
             raise RefusedError(f"the claim uses {name}, which is no whole device of its own")
     expressions = (selector["cel"]["expression"] for selector in part.get("selectors") or ())
-    return request_asked(KIND_BY_CLASS[part["deviceClassName"]], expressions)
+    return replace(request_asked(kind, expressions), count=count)
+
+
+def _shared(constraints: Iterable[Json]) -> tuple[str, ...]:
+    """Return the attributes of which the devices of a claim's only request must have one value."""
+    names = []
+    for constraint in constraints:
+        if not constraint.get("matchAttribute"):
+            raise RefusedError("the claim constrains its devices by other than matchAttribute")
+        names.append(constraint["matchAttribute"].removeprefix(f"{DRIVER}/"))
+    return tuple(names)
+
+
+def _qualified(attribute: str) -> str:
+    return attribute if "/" in attribute else f"{DRIVER}/{attribute}"
 
 
 def shape_asked(
@@ -167,7 +186,7 @@ def shape_asked(
     if not offering:
         raise RefusedError(f"the claim asks for {asked}, which no card of the fleet offers")
     if len(offering) == 1:
-        return offering.pop()
+        return replace(offering.pop(), cards=request.count)
     if len(names := sorted({shape.board for shape in offering})) > 1:
         raise RefusedError(f"the claim asks for {asked} of {' and '.join(names)} alike: select a productName")
     profiles = ", ".join(sorted(shape.name for shape in offering))

@@ -141,7 +141,7 @@ def _step(step: Step) -> Json:
     return {
         "verb": step.verb,
         "variant": step.variant,
-        "shape": {"board": step.shape.board, "profile": step.shape.profile},
+        "shape": _shape(step.shape),
         "replicas": step.replicas,
         **({} if step.expects is None else {"expects": step.expects}),
         "reason": step.reason,
@@ -152,7 +152,7 @@ def _read_step(body: Json) -> Step:
     return Step(
         verb=Verb(body["verb"]),
         variant=body["variant"],
-        shape=Shape(body["shape"]["board"], body["shape"]["profile"]),
+        shape=_read_shape(body["shape"]),
         replicas=body["replicas"],
         expects=body.get("expects"),
         reason=body["reason"],
@@ -184,8 +184,17 @@ def _read_status(body: Json) -> StepRecord:
 
 
 def _counts(configuration: Configuration) -> list[Json]:
-    return [{"board": s.board, "profile": s.profile, "count": n} for s, n in configuration.counts.items()]
+    return [{**_shape(shape), "count": n} for shape, n in configuration.counts.items()]
 
 
 def _configuration(counts: Iterable[Json]) -> Configuration:
-    return Configuration({Shape(held["board"], held["profile"]): held["count"] for held in counts})
+    return Configuration({_read_shape(held): held["count"] for held in counts})
+
+
+def _shape(shape: Shape) -> Json:
+    spread = {"cards": shape.cards} if shape.cards > 1 else {}
+    return {"board": shape.board, "profile": shape.profile, **spread}
+
+
+def _read_shape(body: Json) -> Shape:
+    return Shape(body["board"], body["profile"], body.get("cards", 1))

@@ -238,6 +238,12 @@ def text_of(published: Json, attribute: str) -> str:
     return str(held.get("string", ""))
 
 
+def _attributes(published: Json) -> dict[str, str]:
+    """Return every attribute of a device as text that tells its values apart."""
+    held: Json = published.get("attributes") or {}
+    return {name: f"{kind} {value}" for name, one in held.items() for kind, value in one.items()}
+
+
 def _device(published: Json, node: str, pool: str) -> tuple[Device, Offer]:
     kind = text_of(published, "type")
     profile = text_of(published, "profile") if kind == "mig" else None
@@ -262,6 +268,7 @@ def _device(published: Json, node: str, pool: str) -> tuple[Device, Offer]:
         product=text_of(published, "productName"),
         architecture=text_of(published, "architecture"),
         capacity=_sizes(capacity.get("memory", 0), capacity.get("multiprocessors", 0)),
+        attributes=_attributes(published) if kind == "gpu" else {},
     )
     offer = Offer(
         profile=profile,

@@ -23,7 +23,7 @@ from actuator.objects.variants import gpu_claim, is_variant_of, may_have_variant
 from fleet.cluster import Replica, Standing, Variant
 from fleet.devices import Device, DeviceId
 from fleet.errors import RefusedError
-from fleet.shape import Shape
+from fleet.shape import WHOLE, Shape
 from fleet.workload import WorkloadKey
 
 
@@ -133,7 +133,7 @@ class Observer:
         """Return a pod as a replica; `asked` has the shapes that it may get, as an allocation names them."""
         device, taken = self._device(pod, claim)
         ready, first = true_condition(pod, "Ready"), next(iter(asked.values()))
-        runs_on = first if device is None else self._shape(device)
+        runs_on = first if device is None else self._shape(pod, claim)
         return Replica(
             pod=pod["metadata"]["name"],
             variant=variant,
@@ -148,26 +148,37 @@ class Observer:
             spared_by=spared_by(pod),
         )
 
+    def _claim(self, pod: Json, claim: str) -> Json:
+        """Return the claim that a pod calls by this name, empty while there is none."""
+        statuses: list[Json] = (pod.get("status") or {}).get("resourceClaimStatuses") or []
+        name = next((status.get("resourceClaimName") for status in statuses if status["name"] == claim), None)
+        return self._claims.get(WorkloadKey(pod["metadata"]["namespace"], name or ""), {})
+
     def _device(self, pod: Json, claim: str) -> tuple[Device | None, str]:
-        """Return what the scheduler allocated, and for which request or alternative.
+        """Return what the scheduler allocated, of several the first, and for which request or alternative.
 
         A device that nobody publishes (any more) has no card.
         """
-        statuses: list[Json] = (pod.get("status") or {}).get("resourceClaimStatuses") or []
-        name = next((status.get("resourceClaimName") for status in statuses if status["name"] == claim), None)
-        body = self._claims.get(WorkloadKey(pod["metadata"]["namespace"], name or ""))
-        held = allocated_ids(body) if body is not None else []
-        if body is None or not held:
+        body = self._claim(pod, claim)
+        held = allocated_ids(body)
+        if not held:
             return None, ""
         pool, device = held[0]
         taken: str = results_of(body)[0]["request"]
         return self._devices.get(held[0], Device("", pool, device, "", "", None, {})), taken
 
-    def _shape(self, device: Device) -> Shape | None:
-        gpu = self._gpus.get(device.gpu)
-        if gpu is None:
+    def _shape(self, pod: Json, claim: str) -> Shape | None:
+        """Return what a pod runs on, `None` for devices that are not published, or no shape together."""
+        devices = [self._devices.get(held) for held in allocated_ids(self._claim(pod, claim))]
+        gpus = [self._gpus.get(device.gpu) for device in devices if device is not None]
+        boards = {gpu.board.id for gpu in gpus if gpu is not None}
+        profiles = {device.profile for device in devices if device is not None}
+        if None in devices or None in gpus or len(boards) != 1 or len(profiles) != 1:
             return None
-        return Shape(gpu.board.id) if device.profile is None else Shape(gpu.board.id, device.profile)
+        profile = profiles.pop() or WHOLE
+        if profile != WHOLE and len(devices) > 1:
+            return None
+        return Shape(boards.pop(), profile, len(devices))
 
 
 def _since_s(condition: Json | None) -> float | None:

@@ -43,7 +43,7 @@ def variant_name(base: str, home: Shape, shape: Shape) -> str:
     The board is named only where it is another than that of the base's own shape, `home`.
     """
     board = "" if shape.board == home.board else f"{shape.board}-"
-    return dns_label(f"{base}-{board}{shape.profile}")
+    return dns_label(f"{base}-{board}{shape.name}")
 
 
 def gpu_claim(deployment: Json, templates: Mapping[str, Json]) -> tuple[str, Ask]:
@@ -87,6 +87,9 @@ def variant_objects(
     board = next((board for board in boards if board.id == shape.board), None)
     if board is None:
         raise RefusedError(f"Deployment {base['metadata']['name']}: no card of the fleet is a {shape.board}")
+    if shape.cards != ask.request.count:
+        spread = f"its engine's arguments spread it over {ask.request.count} cards, not over {shape.cards}"
+        raise RefusedError(f"Deployment {base['metadata']['name']}: {spread}")
     template = _owned(claim_template(base["metadata"]["namespace"], board, shape, ask), name, base)
     return template, _copy(base, name, claim, template["metadata"]["name"])
 

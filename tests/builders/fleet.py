@@ -129,7 +129,8 @@ def running(empty, *standings):
         for variant in one.variants:
             replicas = []
             for number in range(variant.wanted):
-                device = first_fit(in_order_of_trial(empty.pools, ledger), ledger, request(variant.shape))
+                found = first_fit(in_order_of_trial(empty.pools, ledger), ledger, request(variant.shape))
+                device = next(iter(found), None)
                 assert device is not None, f"no room for {variant.name}"
                 ledger = ledger.take(device)
                 allocated.append(device)

@@ -21,7 +21,7 @@ ADMIN, SCHEDULER = "admin", "scheduler"
 # what it may not do here it may not do elsewhere.
 TOKENS = f'{ADMIN},admin,1,system:masters\n{SCHEDULER},system:kube-scheduler,2,""\n'
 
-# What Deployments, claims, nodes and clean-up need. Fewer controllers start faster and log less.
+# What Deployments, StatefulSets, claims, nodes and clean-up need. Fewer controllers start faster and log less.
 CONTROLLERS = (
     "deployment-controller",
     "replicaset-controller",
@@ -33,6 +33,7 @@ CONTROLLERS = (
     "node-lifecycle-controller",
     "resourcequota-controller",
     "serviceaccount-controller",
+    "statefulset-controller",
     "taint-eviction-controller",
 )
 # The defaults of 20 requests a second make a test with many claims wait for the client, not for the server.

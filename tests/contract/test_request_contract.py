@@ -5,10 +5,12 @@ On the embedded cluster and on the real scheduler, as `test_cluster_contract` is
 
 import pytest
 
+from fleet.change import ChangeSet, Step, Verb
+from fleet.errors import RefusedError
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 from tests.contract import test_cluster_contract as contract
-from tests.contract.test_cluster_contract import HALF, WHOLE, deployment, standing
+from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, deployment, standing
 from tests.fakes.manifests import cel
 
 world, cluster, halves = contract.world, contract.cluster, contract.halves
@@ -28,10 +30,10 @@ def sized(sign, memory):
     return f"{CAPACITY}.memory.compareTo(quantity('{memory}')) {sign} 0"
 
 
-def served(world, request, replicas=1):
+def served(world, request, replicas=1, **devices):
     """Let a Deployment `chat` with this request be created, and settle."""
     template, body = deployment("chat", replicas)
-    template["spec"]["spec"]["devices"]["requests"] = [{"name": "gpu", **request}]
+    template["spec"]["spec"]["devices"] = {"requests": [{"name": "gpu", **request}], **devices}
     for each in (template, body):
         world.owner(each)
     world.settle()
@@ -80,3 +82,29 @@ class TestRequests:
         seen = standing(world.cluster, CHAT)
         assert (LARGE, (SMALL,)) == (seen.own.shape, seen.own.alternatives)
         assert Configuration({LARGE: 1, SMALL: 2}) == seen.ready == seen.wanted
+
+    def test_several_cards_that_share_an_attribute_are_one_replica(self, world):
+        world.cluster.scale(WEB, "web", 0, expects=None)
+        world.settle()
+        same = [{"matchAttribute": "gpu.nvidia.com/architecture"}]
+        served(world, {"exactly": {**asking("gpu.nvidia.com"), "count": 2}}, replicas=2, constraints=same)
+        seen = standing(world.cluster, CHAT)
+        pair = Shape("h100-80gb", cards=2)
+        assert (Configuration({pair: 1}), Configuration({pair: 2})) == (seen.ready, seen.wanted)
+        assert 2 == len(world.cluster.view([CHAT]).allocated)
+        assert pair == world.cluster.record(change_of(pair)).change.steps[0].shape
+        with pytest.raises(RefusedError, match="arguments spread it over 2 cards, not over 1"):
+            world.cluster.create_variant(CHAT, "chat-half", HALF)
+
+    def test_cards_that_nothing_shares_are_not_given(self, world):
+        """Where no card says on which PCIe root it is, none can be on the same."""
+        world.cluster.scale(WEB, "web", 0, expects=None)
+        world.settle()
+        same = [{"matchAttribute": "resource.kubernetes.io/pcieRoot"}]
+        served(world, {"exactly": {**asking("gpu.nvidia.com"), "count": 2}}, constraints=same)
+        assert Configuration() == standing(world.cluster, CHAT).ready
+
+
+def change_of(shape):
+    step = Step(Verb.SCALE_UP, "chat", shape, 2, None, "a peak ahead")
+    return ChangeSet(CHAT, Configuration({shape: 1}), Configuration({shape: 2}), (step,), START_S)

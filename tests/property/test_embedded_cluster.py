@@ -119,7 +119,7 @@ def check_settled(store):
         pods = store.list(POD, "shop", {"app": f"d{nth}"})
         assert len(pods) == (held["spec"]["replicas"] if held else 0)
         waiting = [pod for pod in pods if not is_ready(pod)]
-        assert not waiting or first_fit(inventory.pools, ledger, request_of(board, shape)) is None
+        assert not waiting or not first_fit(inventory.pools, ledger, request_of(board, shape))
         if held:
             assert len(pods) - len(waiting) == held["status"]["readyReplicas"]
 

@@ -49,10 +49,24 @@ def test_a_mig_shape_asks_the_mig_class_for_its_profile_and_guards_what_may_be_a
     ] == requests
 
 
-@pytest.mark.parametrize("shape", [Shape("h100-80gb", cards=2), Shape("h100-80gb", "50/100")])
-def test_no_claim_is_written_for_what_is_not_one_device(shape):
-    with pytest.raises(RefusedError, match=f"no claim is written for {shape}"):
-        request_of(H100_80GB, shape)
+def test_no_claim_is_written_for_a_share():
+    with pytest.raises(RefusedError, match="no claim is written for h100-80gb:50/100"):
+        request_of(H100_80GB, Shape("h100-80gb", "50/100"))
+
+
+def test_several_cards_are_read_back_with_what_they_must_share():
+    root = {"matchAttribute": "resource.kubernetes.io/pcieRoot"}
+    product = {"requests": ["gpu"], "matchAttribute": "gpu.nvidia.com/productName"}
+    user = ask_of(claim_spec(request("gpu.nvidia.com", None, count=4), constraints=[root, product]))
+    assert (4, ("resource.kubernetes.io/pcieRoot", "productName")) == (
+        user.request.count,
+        user.request.sharing,
+    )
+
+    spec = spec_of(H100_80GB, Shape("h100-80gb", cards=4), user)
+
+    assert Shape("h100-80gb", cards=4) == shape_asked(ask_of(spec).request, [H100_80GB])
+    assert [root, {"matchAttribute": "gpu.nvidia.com/productName"}] == spec["devices"]["constraints"]
 
 
 def test_a_whole_card_asks_the_gpu_class_and_no_profile():
@@ -229,6 +243,10 @@ def test_a_selector_that_is_not_understood_is_refused_by_name(expression):
         ),
         ("device class vfio.gpu.nvidia.com", claim_spec(request("vfio.gpu.nvidia.com"))),
         ("exactly one device", claim_spec(request(count=2))),
+        (
+            "other than matchAttribute",
+            claim_spec(request(), constraints=[{"distinctAttribute": "gpu.nvidia.com/uuid"}]),
+        ),
         ("exactly one device", claim_spec(request(allocationMode="All"))),
         ("adminAccess", claim_spec(request(adminAccess=True))),
         ("capacity", claim_spec(request(capacity={"requests": {"memory": "20Gi"}}))),

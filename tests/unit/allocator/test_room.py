@@ -100,10 +100,10 @@ def test_filling_finds_the_devices_that_the_scheduler_would_find():
     start = room_of(scene)
     ledger, room = start.ledger, start
     for profile in ["3g.40gb", "1g.10gb", "2g.20gb", "whole", "1g.10gb", "3g.40gb", "2g.20gb", "1g.20gb"] * 3:
-        device = first_fit(in_order_of_trial(scene.pools, ledger), ledger, request(shape(profile)))
+        devices = first_fit(in_order_of_trial(scene.pools, ledger), ledger, request(shape(profile)))
         placed, room = room.fill(shape(profile), 1)
-        assert placed == (device is not None)
-        if device is not None:
+        assert placed == len(devices)
+        for device in devices:
             ledger = ledger.take(device)
         assert ledger == room.ledger
 
@@ -208,3 +208,10 @@ def test_cards_stay_in_use_until_their_last_device_is_given_back():
 def test_a_card_that_is_filled_counts_from_then_on():
     _, room = room_of(fleet(2, per_node=2)).fill(shape("4g.40gb"), 2)
     assert 2 == room.cards_without(())
+
+
+def test_a_replica_of_several_cards_takes_them_of_one_node():
+    scene = fleet(5, per_node=2)
+    placed, left = room_of(scene).fill(replace(shape("whole"), cards=2), 3)
+    assert (2, 4) == (placed, len(left.held))
+    assert (1, 5) == (left.fill(shape("whole"), 3)[0], len(left.fill(shape("whole"), 3)[1].held))

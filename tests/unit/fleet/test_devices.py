@@ -1,5 +1,7 @@
 """Counters, what draws on them, and the order in which the scheduler looks."""
 
+from dataclasses import replace
+
 from fleet.devices import Device, DeviceRequest, Ledger, Pool, first_fit, in_order_of_trial, ledger_of
 
 MEMORY, SLICE = ("set", "memory"), ("set", "memory-slice-0")
@@ -86,8 +88,9 @@ class TestFirstFit:
     def test_the_first_that_matches_and_fits_in_published_order(self):
         small, large = device("small", draws={MEMORY: 31}), device("large", draws={MEMORY: 30})
         pools = [pool(small, large), pool(device("later", pool="node-2"), name="node-2")]
-        assert large == first_fit(pools, ledger_of(pools), DeviceRequest("mig", "1g.10gb"))
-        assert "later" == first_fit(pools, ledger_of(pools, [large]), DeviceRequest("mig", "1g.10gb")).name
+        assert (large,) == first_fit(pools, ledger_of(pools), DeviceRequest("mig", "1g.10gb"))
+        (later,) = first_fit(pools, ledger_of(pools, [large]), DeviceRequest("mig", "1g.10gb"))
+        assert "later" == later.name
 
     def test_kind_profile_and_product_must_match_where_they_are_given(self):
         pools = [pool(device())]
@@ -99,4 +102,31 @@ class TestFirstFit:
             (DeviceRequest("mig", "1g.10gb", ("A100", "H100")), True),
             (DeviceRequest("mig", "1g.10gb", ("A100",)), False),
         ):
-            assert matches == (first_fit(pools, ledger, request) is not None)
+            assert matches == bool(first_fit(pools, ledger, request))
+
+    def test_several_are_of_one_node_and_share_what_they_must(self):
+        """Cards 0 and 2 hang on one root; nothing is said of where card 3 hangs."""
+        cards = [
+            replace(device(name, draws={}, kind="gpu", profile=None), attributes=attributes)
+            for name, attributes in (
+                ("0", {"root": "a"}),
+                ("1", {"root": "b"}),
+                ("2", {"root": "a"}),
+                ("3", {}),
+            )
+        ]
+        lone = replace(cards[0], pool="node-0")
+        pools = [pool(lone, name="node-0"), pool(*cards)]
+
+        def fit(count, *sharing, taken=()):
+            request = DeviceRequest("gpu", count=count, sharing=sharing)
+            return "".join(found.name for found in first_fit(pools, ledger_of(pools, taken), request))
+
+        assert ["01", "012", ""] == [fit(2), fit(3), fit(5)]
+        assert ["02", ""] == [fit(2, "root"), fit(3, "root")]
+        assert ["12", ""] == [fit(2, taken=cards[:1]), fit(2, "root", taken=cards[:1])]
+        assert "1" == fit(1, "root", taken=[lone, cards[0]])
+
+    def test_several_do_not_take_more_than_there_is_together(self):
+        pools = [pool(*(device(name, draws={MEMORY: 20}, kind="gpu", profile=None) for name in "ab"))]
+        assert () == first_fit(pools, ledger_of(pools), DeviceRequest("gpu", count=2))

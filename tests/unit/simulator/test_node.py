@@ -134,7 +134,7 @@ class TestStart:
         until(town, town.devices)
         for body in town.store.list(SLICE):
             town.store.delete(SLICE, None, body["metadata"]["name"])
-        with pytest.raises(NotModelledError, match="without one device that node n0 has"):
+        with pytest.raises(NotModelledError, match="without a device that node n0 has"):
             town.wait(MINUTE_S)
 
     def test_a_pod_without_a_device_is_not_modelled(self, town):
@@ -142,7 +142,7 @@ class TestStart:
         metadata = {"namespace": "shop", "name": "static"}
         spec = {"nodeName": "n0", "containers": [{"name": "c"}]}
         town.store.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
-        with pytest.raises(NotModelledError, match="without one device"):
+        with pytest.raises(NotModelledError, match="without a device"):
             town.wait(MINUTE_S)
 
 

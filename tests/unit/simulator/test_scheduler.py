@@ -256,7 +256,7 @@ class TestNotModelled:
     @pytest.mark.parametrize(
         "exactly",
         [
-            {"deviceClassName": "gpu.nvidia.com", "count": 2},
+            {"deviceClassName": "mig.nvidia.com", "count": 2},
             {"deviceClassName": "gpu.nvidia.com", "allocationMode": "All"},
             {"deviceClassName": "vfio.gpu.nvidia.com"},
             {"deviceClassName": "gpu.nvidia.com", "capacity": {"requests": {"memory": "20Gi"}}},
