@@ -21,7 +21,7 @@ ADMIN, SCHEDULER = "admin", "scheduler"
 # what it may not do here it may not do elsewhere.
 TOKENS = f'{ADMIN},admin,1,system:masters\n{SCHEDULER},system:kube-scheduler,2,""\n'
 
-# What Deployments, StatefulSets, claims, nodes and clean-up need. Fewer controllers start faster and log less.
+# What Deployments, StatefulSets, claims, nodes and clean-up need. Fewer start faster and log less.
 CONTROLLERS = (
     "deployment-controller",
     "replicaset-controller",
