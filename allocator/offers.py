@@ -115,20 +115,25 @@ class Offers:
 
 
 def offers_for(
-    workload: Workload, boards: Sequence[Board], capacity: CapacityModel, mixes: Sequence[Mix]
+    workload: Workload,
+    boards: Sequence[Board],
+    capacity: CapacityModel,
+    mixes: Sequence[Mix],
+    spans: Sequence[int] = (),
 ) -> Offers:
     """Return the shapes of `boards` that may carry the workload.
 
     A shape is left out where the model or its SLO does not fit, or where the workload's mechanism
-    does not keep its isolation wish. Capacity is the lower bound, at the worst of `mixes`.
+    does not keep its isolation wish. Capacity is the lower bound, at the worst of `mixes`. A model that fits on
+    no card alone may be spread over the numbers of cards in `spans`.
     """
     if not MECHANISMS[workload.mechanism].satisfies(workload.isolation):
         return Offers(workload.router, {})
-    spans = SPANS if capacity.reference(workload).cards > 1 else ()
+    spread = spans if capacity.reference(workload).cards > 1 else ()
     shares = {
         shape: slice_of(board, shape).gpu_share
         for board in boards
-        for shape in (*shapes_of(board), *(Shape(board.id, cards=cards) for cards in spans))
+        for shape in (*shapes_of(board), *(Shape(board.id, cards=cards) for cards in spread))
     }
     capacities = capacity.capacities(workload, list(shares), mixes)
     return Offers(

@@ -13,7 +13,7 @@ from math import ceil, inf
 import numpy as np
 
 from actuator.guards import STALE_METRICS_S
-from allocator.offers import Offers, offers_for
+from allocator.offers import SPANS, Offers, offers_for
 from capacity.estimate import CapacityModel
 from capacity.fit import Fit
 from fleet.boards import Board
@@ -165,7 +165,7 @@ class Observatory:
                 no_forecast_because="no history has been read",
                 recent_work=np.array([]),
                 mix=DEFAULT_MIX,
-                offers=offers_for(workload, self._boards, self._capacity, (DEFAULT_MIX,)),
+                offers=offers_for(workload, self._boards, self._capacity, (DEFAULT_MIX,), SPANS),
             )
             for workload in self._workloads
         }
@@ -242,7 +242,7 @@ class Observatory:
             or held[1] is not fitted
             or any(_moved(was, now) for was, now in zip(held[0], mixes, strict=True))
         ):
-            held = mixes, fitted, offers_for(workload, self._boards, self._capacity, mixes)
+            held = mixes, fitted, offers_for(workload, self._boards, self._capacity, mixes, SPANS)
             self._offers[workload.key] = held
         return held[2]
 

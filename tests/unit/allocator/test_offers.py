@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from allocator.offers import offers_for
+from allocator.offers import Offer, Offers, offers_for
 from capacity.estimate import CapacityModel
 from fleet.boards import A30_24GB, H100_80GB
+from fleet.cluster import Standing, Variant
 from fleet.demand import Mix
 from fleet.shape import Shape, shapes_of, slice_of
 from fleet.workload import Isolation, LatencyTarget, Limits, Router, Slo
 from tests.builders.deciding import offers, workload
-from tests.builders.fleet import configuration, shape, standing
+from tests.builders.fleet import configuration, key, shape, standing
 
 CHAT = Mix(500.0, 200.0)
 
@@ -150,3 +151,20 @@ def test_a_workload_without_copies_is_offered_what_it_has():
     assert every is every.for_standing(free) is every.for_standing(None)
     fixed = replace(free, may_have_variants=False)
     assert [shape("3g.40gb")] == list(every.for_standing(fixed).by_shape)
+
+
+def test_a_workload_on_two_cards_is_offered_no_other_number():
+    """It is in its engine's arguments."""
+    two, four = (Shape("h100-80gb", cards=cards) for cards in (2, 4))
+    every = offers({"3g.40gb": 0.45})
+    every = Offers(every.router, {**every.by_shape, two: Offer(two, 1.0, 2.0), four: Offer(four, 2.0, 4.0)})
+    own = Variant("a", two, 1, "1", is_base=True)
+    assert [two] == list(every.for_standing(Standing(key("a"), (own,))).by_shape)
+
+
+def test_a_model_that_fits_on_no_card_alone_is_offered_spread_over_some():
+    slo = Slo(ttft=LatencyTarget(0.95, 5.0), itl=LatencyTarget(0.95, 0.2))
+    large = replace(workload(slo=slo), model="llama-3.3-70b-bf16")
+    boards = (H100_80GB,)
+    found = offers_for(large, boards, CapacityModel(boards), (CHAT,), spans=(2, 4, 8)).by_shape
+    assert {4, 8} <= {one.cards for one in found} <= {2, 4, 8}

@@ -53,9 +53,9 @@ diff -u -N LIVE/apps.v1.Deployment.serving.a-whole MERGED/apps.v1.Deployment.ser
 
 
 def test_what_is_held_is_a_remark_with_the_reason(told):
-    lines = told(a=2.5, mode="advise").splitlines()
+    lines = told(a=2.5, mode="forecast-only").splitlines()
     assert "# nothing would be written" == lines[0]
-    assert ["# serving/a: scale-up a-whole to 3: held: mode advise adds nothing"] == lines[1:]
+    assert ["# serving/a: scale-up a-whole to 3: held: mode forecast-only adds nothing"] == lines[1:]
 
 
 def test_scripts_get_objects_steps_and_reasons(told):
