@@ -124,8 +124,8 @@ def offers_for(
     """Return the shapes of `boards` that may carry the workload.
 
     A shape is left out where the model or its SLO does not fit, or where the workload's mechanism
-    does not keep its isolation wish. Capacity is the lower bound, at the worst of `mixes`. A model that fits on
-    no card alone may be spread over the numbers of cards in `spans`.
+    does not keep its isolation wish. Capacity is the lower bound, at the worst of `mixes`. A model that fits
+    on no card alone may be spread over the numbers of cards in `spans`.
     """
     if not MECHANISMS[workload.mechanism].satisfies(workload.isolation):
         return Offers(workload.router, {})

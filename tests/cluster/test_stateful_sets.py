@@ -6,7 +6,7 @@ from actuator.kube.resources import STATEFUL_SETS
 from fleet.errors import RefusedError
 from fleet.shape import Configuration
 from fleet.workload import Mode, WorkloadKey
-from foreslice.leave import run_pause
+from foreslice.owners import run_pause
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import until
 from tests.cluster.shop import SHOP

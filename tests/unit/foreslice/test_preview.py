@@ -18,6 +18,7 @@ version: v1
 metrics: {source: embedded}
 cluster: {kind: embedded, nodes: 2, cards_per_node: 4}
 acting: true
+loop: {history: 1d}
 workloads:
 """
 
