@@ -201,7 +201,7 @@ class KubeCluster:
         """Write a new plan and return what the cluster holds; of a target 20 and the first are kept."""
         scope = Scope(PLANS, change.target.namespace)
         try:
-            held = self._create(scope, plan_of(change, self._base(change.target)["kind"]))
+            held = self._create(scope, plan_of(change, self.reference(change.target)["kind"]))
         except ExistsError:
             return self._kept(change)
         except NotFoundError as error:

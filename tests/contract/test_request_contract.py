@@ -94,7 +94,7 @@ class TestRequests:
         assert 2 == len(world.cluster.view([CHAT]).allocated)
         assert pair == world.cluster.record(change_of(pair)).change.steps[0].shape
         with pytest.raises(RefusedError, match="arguments spread it over 2 cards, not over 1"):
-            world.cluster.create_variant(CHAT, "chat-half", HALF)
+            world.cluster.create_variant(CHAT, "chat-one", WHOLE)
 
     def test_cards_that_nothing_shares_are_not_given(self, world):
         """Where no card says on which PCIe root it is, none can be on the same."""
