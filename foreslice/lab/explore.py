@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -10,7 +12,7 @@ from plotly.subplots import make_subplots
 from foreslice.api.demand import series_of
 from foreslice.api.models import backtest
 from foreslice.lab.pictures import bars, by_workload
-from foreslice.report.ink import BLUE, GREEN, INK, ORANGE, inked
+from foreslice.report.ink import BLUE, COLOURS, GREEN, INK, ORANGE, inked
 from predictor.features import Target, ahead
 from predictor.recipe import Recipe
 from predictor.season import season_strength
@@ -109,29 +111,39 @@ def season_figure(about: pd.DataFrame) -> go.Figure:
 
 def burst_figure(demand: pd.DataFrame) -> go.Figure:
     """Return how high demand goes within 30 minutes, over where it stands, by share of all moments."""
-    figure = go.Figure()
+    figure, top = go.Figure(), BURST
     for name, rises in ((tidy.name, _rises(tidy.series)) for tidy in series_of(demand)):
         ordered = np.sort(rises.dropna().to_numpy())[::-1]
         if len(ordered):
+            top = max(top, float(ordered[0]))
             shares = 100 * np.arange(1, len(ordered) + 1) / len(ordered)
             figure.add_scatter(x=shares, y=ordered, name=name, line={"width": 1.5})
     figure.add_hline(y=BURST, line={"dash": "dot", "color": INK})
     figure.update_xaxes(title_text="share of moments, %", type="log")
-    figure.update_yaxes(title_text="peak of the next 30 min over now", type="log", range=[-0.1, None])
+    figure.update_yaxes(
+        title_text="peak of the next 30 min over now", type="log", range=[-0.1, np.log10(top) + 0.1]
+    )
     return inked(figure, title="Bursts: nobody foresees those above the dotted line well", height=420)
 
 
 def token_figure(demand: pd.DataFrame) -> go.Figure:
     """Return the mean tokens of a request by hour of day, weighted by requests."""
     figure = make_subplots(rows=1, cols=2, subplot_titles=("prompt", "output"), horizontal_spacing=0.1)
-    for name, part in by_workload(demand).items():
+    for (name, part), colour in zip(by_workload(demand).items(), cycle(COLOURS), strict=False):
         for column, tokens in enumerate(("prompt_tokens", "output_tokens"), start=1):
             known = part.dropna(subset=["requests_per_s", tokens])
             weight = known["requests_per_s"]
             hours = known["time"].dt.hour
             mean = (known[tokens] * weight).groupby(hours).sum() / weight.groupby(hours).sum()
             figure.add_scatter(
-                x=mean.index, y=mean, name=name, legendgroup=name, showlegend=column == 1, row=1, col=column
+                x=mean.index,
+                y=mean,
+                name=name,
+                legendgroup=name,
+                showlegend=column == 1,
+                line={"color": colour},
+                row=1,
+                col=column,
             )
     figure.update_xaxes(title_text="hour of day, UTC")
     figure.update_yaxes(title_text="tokens a request", rangemode="tozero", col=1)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+import yaml
 
 from fleet.errors import InputError
 from fleet.shape import shapes_of, slice_of
 from fleet.workload import Tier
 from foreslice.api.capacity import capacity_of
 from foreslice.api.demand import series_of
-from foreslice.api.replay import ReplayResult
 from foreslice.backtesting import scored
-from foreslice.report.ink import BLUE, GREEN, INK, ORANGE, PINK, SKY, inked
+from foreslice.proof.output import advice, verdict
+from foreslice.proof.replay import ALWAYS, replayed
+from foreslice.proof.sweep import OURS as OURS_REPLAYED
+from foreslice.report.ink import BLUE, INK, PINK, SKY, inked
 from foreslice.settings.durations import seconds
 from foreslice.settings.recipe_file import shipped_recipes
 from foreslice.sizing.terms import board_named
@@ -26,6 +32,8 @@ from predictor.recipe import Question
 _HOURS_A_DAY = 24
 _TEST_FRACTION = 0.3
 _STATIC = 0.999
+_UNSERVED = 0.01
+_TOKENS = ("prompt_tokens", "output_tokens")
 _QUANTILES = tuple(sorted(tier.demand_quantile for tier in Tier))
 
 
@@ -99,31 +107,87 @@ def bill_figure(bills: pd.DataFrame) -> go.Figure:
     return inked(figure, title="What an SLO and a tier cost")
 
 
-def replay_table(results: Mapping[str, ReplayResult]) -> pd.DataFrame:
-    """Return what policies took and delivered, a row each."""
-    rows = [(name, r.gpu_hours, r.attainment, r.unserved_share, r.changes) for name, r in results.items()]
-    return pd.DataFrame(rows, columns=["policy", "gpu_hours", "attainment", "unserved_share", "changes"])
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What came of a replay of your own demand.
+
+    Attributes:
+        policies: A row each: `policy`, `gpu_hours` over the days that are scored (NaN = it never left so
+            little unserved), `unserved` share of the work, `utilisation`, `changes` a day, `starts`.
+        verdict: What the forecast is worth, with its interval.
+        advice: What this fleet should do, one line each.
+    """
+
+    policies: pd.DataFrame
+    verdict: str
+    advice: tuple[str, ...]
 
 
-def replay_figure(results: Mapping[str, ReplayResult], workload: str) -> go.Figure:
-    """Return the work of one workload and what was ready to carry it, under each policy that has a loop."""
-    figure = go.Figure()
-    for (name, result), colour in zip(results.items(), (GREEN, ORANGE, PINK, SKY), strict=False):
-        minutes = result.minutes[result.minutes["workload"] == workload].dropna(subset=["capacity"])
-        figure.add_scatter(
-            x=minutes["time"],
-            y=minutes["capacity"],
-            name=f"ready: {name}",
-            line={"color": colour, "shape": "hv", "width": 1.6},
+def replay(
+    demand: pd.DataFrame,
+    model: str,
+    gpu: str,
+    *,
+    ttft: str = "1s",
+    itl: str = "80ms",
+    lag: str = "15m",
+    scored_days: int = 3,
+) -> Worth:
+    """Return what your own demand would have taken under each policy, all at their best (docs/replay.md).
+
+    Cards and engines are computed, not run: no figure is a measurement of hardware.
+
+    Args:
+        demand: As `read_demand` returns it.
+        model: Name in the catalogue; all workloads serve it.
+        gpu: Card.
+        ttft: Time to first token of 95 % of requests.
+        itl: Mean time between tokens of 95 % of requests.
+        lag: From an order to a replica that serves.
+        scored_days: End of the time that is scored; what is before trains.
+
+    `InputError` where the demand is too short, or nothing carries the model.
+    """
+    slo = {"ttft": {"p95": ttft}, "itl": {"p95": itl}}
+    fleet = {
+        "boards": [gpu],
+        "lags": [lag],
+        "unserved": _UNSERVED,
+        "scored": f"{scored_days}d",
+        "workloads": [{"match": "*", "model": model, "slo": slo}],
+    }
+    columns = ["time", "workload", "requests_per_s", *_TOKENS]
+    trace = demand[[name for name in columns if name not in _TOKENS or demand[name].notna().all()]]
+    with TemporaryDirectory() as folder:
+        files = Path(folder, "trace.parquet"), Path(folder, "fleet.yaml")
+        trace.rename(columns={"requests_per_s": "rate"}).to_parquet(files[0], index=False)
+        files[1].write_text(yaml.safe_dump(fleet), encoding="utf-8")
+        done = replayed(*files, ALWAYS, seed=1)
+    (told,) = done.told
+    rows = [
+        (name, told.run.hours(name), 1 - one.attainment, one.utilisation, one.changes_per_day, one.starts)
+        for name, one in told.figures.items()
+    ]
+    names = ["policy", "gpu_hours", "unserved", "utilisation", "changes", "starts"]
+    return Worth(pd.DataFrame(rows, columns=names), verdict(told.run), tuple(advice(done.told, _UNSERVED)))
+
+
+def replay_figure(worth: Worth) -> go.Figure:
+    """Return the GPU-hours that each policy took."""
+    known = worth.policies.dropna(subset=["gpu_hours"])
+    figure = go.Figure(
+        go.Bar(
+            x=known["gpu_hours"],
+            y=known["policy"],
+            orientation="h",
+            marker_color=[BLUE if name == OURS_REPLAYED else SKY for name in known["policy"]],
+            customdata=100 * known["unserved"],
+            hovertemplate="%{y}: %{x:.1f} GPU-hours, %{customdata:.2f} % unserved<extra></extra>",
         )
-    minutes = next(iter(results.values())).minutes
-    asked = minutes[minutes["workload"] == workload]
-    figure.add_scatter(
-        x=asked["time"], y=asked["work"], name="work offered", line={"color": BLUE, "width": 1.2}
     )
-    figure.update_xaxes(title_text="time, UTC")
-    figure.update_yaxes(title_text="full reference replicas", rangemode="tozero")
-    return inked(figure, title=f"{workload}, on a simulated fleet", height=380)
+    figure.update_xaxes(title_text="GPU-hours, over the days that are scored")
+    figure.update_yaxes(autorange="reversed")
+    return inked(figure, title="Your own demand under each policy, at its best", height=420)
 
 
 def _told(demand: pd.DataFrame, window: str) -> Told:

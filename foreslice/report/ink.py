@@ -8,6 +8,7 @@ BLUE, ORANGE, GREEN, PINK, SKY, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 """Okabe and Ito's colours: told apart by people who do not see all of them, on white and on black."""
 PURPLE, OLIVE = "#8C6BB1", "#999933"
 """Two more, in place of their black and yellow."""
+COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, RED, PURPLE, OLIVE)
 
 INK = "#727a84"
 """Grey that has a contrast of 4.3 both to white and to the dark of JupyterLab (#111111)."""
@@ -26,7 +27,7 @@ def inked(figure: go.Figure, *, title: str = "", height: int = 340) -> go.Figure
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"family": "system-ui, sans-serif", "size": 12, "color": INK},
-        colorway=(BLUE, ORANGE, GREEN, PINK, SKY, RED, PURPLE, OLIVE),
+        colorway=COLOURS,
         hovermode="closest",
     )
     figure.update_xaxes(gridcolor=GRID, linecolor=INK, zerolinecolor=GRID, automargin=True)

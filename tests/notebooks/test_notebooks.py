@@ -27,7 +27,7 @@ QUICK = {
         "store": "store",
     },
     "04_capacity": {**FEW, "ttft_ms": [500, 1000], "itl_ms": [30, 80], "hours": 0.15},
-    "05_what_if": {"ttft": ["1s"], "policies": ["static whole GPU", "forecast off"], "hours": 0.15},
+    "05_what_if": {"ttft": ["1s"]},
 }
 """Less of everything, so that they are done in seconds."""
 
