@@ -58,10 +58,15 @@ def gpu_claim(deployment: Json, templates: Mapping[str, Json]) -> tuple[str, Ask
     """
     where = f"{deployment['kind']} {deployment['metadata']['name']}"
     found: list[tuple[str, Json]] = []
-    for claim in deployment["spec"]["template"]["spec"].get("resourceClaims") or []:
+    claims: list[Json] = deployment["spec"]["template"]["spec"].get("resourceClaims") or []
+    for claim in claims:
         template = templates.get(claim.get("resourceClaimTemplateName", ""))
         if template is not None and asks_gpu(template["spec"]["spec"]):
             found.append((claim["name"], template["spec"]["spec"]))
+    shared = [claim["resourceClaimName"] for claim in claims if claim.get("resourceClaimName")]
+    if not found and shared:
+        why = "more of them are more tenants of the same devices, not more capacity"
+        raise RefusedError(f"{where}: its pods share claim {', '.join(shared)}: {why}")
     if len(found) != 1:
         raise RefusedError(f"{where}: exactly one claim template must ask for a GPU, found {len(found)}")
     name, spec = found[0]
