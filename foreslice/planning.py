@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,8 @@ from rich.text import Text
 from allocator.decide import Decision, Question, plan
 from allocator.need import Need
 from allocator.offers import Offers
+from allocator.packing.transition import Act, Transition
+from allocator.starts import latest_starts
 from allocator.target import Target, target, way_to
 from fleet.errors import InputError, UnavailableError
 from fleet.shape import Configuration
@@ -129,6 +132,7 @@ def _way(aim: Target, question: Question) -> dict[str, Any]:
         way = way_to(aim, question)
     except InputError as error:
         return {"moves": [], "stuck": [str(error)]}
+    ahead_s = _ahead_s(way, question)
     moves = [
         {
             "do": move.act,
@@ -136,10 +140,27 @@ def _way(aim: Target, question: Question) -> dict[str, Any]:
             "seat": str(move.seat) if move.seat else None,
             "workload": str(move.workload) if move.workload else None,
             "is_detour": move.is_detour,
+            "ahead_s": ahead_s.get((move.card, str(move.seat))) if move.act is Act.START else None,
         }
         for move in way.moves
     ]
     return {"moves": moves, "stuck": list(way.stuck)}
+
+
+def _ahead_s(way: Transition, question: Question) -> dict[tuple[str, str], float]:
+    """Return how long before it must serve each replica is started at the latest, by card and seat.
+
+    Engines on one card start one after the other.
+    """
+    by_card: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for move in way.moves:
+        if move.act is Act.START and move.workload is not None:
+            by_card[move.card][str(move.seat)] = question.timing[move.workload].lead_s
+    return {
+        (card, start.name): -start.at_s
+        for card, durations_s in by_card.items()
+        for start in latest_starts(durations_s, 0.0, 0.0)
+    }
 
 
 def _workload(

@@ -101,6 +101,15 @@ def test_the_way_is_told_move_by_move_starts_before_stops(files, capsys):
     assert {"card-0", "card-1", "card-2", "card-3"} >= {move["card"] for move in report["moves"]}
 
 
+def test_engines_of_one_card_are_started_one_after_the_other(files, capsys):
+    moves = printed(capsys, *files(a=0.4, b=0.4), None)["moves"]
+
+    starts = [move for move in moves if move["do"] == "start"]
+    assert 1 == len({move["card"] for move in starts})
+    assert {90.0, 180.0} == {move["ahead_s"] for move in starts}
+    assert {None} == {move["ahead_s"] for move in moves if move["do"] != "start"}
+
+
 def test_the_same_files_give_the_same_bytes(files, capsys):
     args = files(a=0.4, b=0.7)
     print_plan(*args, None, as_json=True)
