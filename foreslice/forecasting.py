@@ -51,4 +51,4 @@ class GatedLadders:
             fewest=workload.limits.min_replicas,
         )
         gate = Gate(terms, crc32(str(workload.key).encode()) % HOUR_MIN)
-        return Ladder(workload.key, self.train, gate, self.learnt.shelf.now)
+        return Ladder(workload.key, self.train, gate, self.learnt.shelf)

@@ -14,6 +14,7 @@ from allocator.decide import Decision
 from fleet.codec import encode
 from fleet.workload import Workload
 from foreslice.tick import Tick
+from predictor.shadow import Beside
 
 PIPED_WIDTH = 160
 """Columns where nobody has said how many there are: tables keep their rows in one line."""
@@ -25,6 +26,7 @@ def as_json(tick: Tick, workloads: Sequence[Workload]) -> dict[str, Any]:
     return {
         "at_s": tick.at_s,
         "conditions": list(tick.conditions),
+        "shadow": encode(tick.shadow),
         "gpus_in_use": tick.fleet.gpus_in_use if tick.fleet is not None else None,
         "workloads": [
             {
@@ -134,9 +136,16 @@ def as_text(tick: Tick, workloads: Sequence[Workload]) -> RenderableType:
             decision.because[0] if decision and decision.because else (need.because if need else ""),
         )
     notes = [Text(condition, style="yellow") for condition in tick.conditions]
+    notes += [Text(_shadow(tick.shadow))] if tick.shadow is not None else []
     steps = [Text(step_as_text(result)) for result in tick.results]
     unit = Text("Work is in full reference replicas (1.00 = one whole card at its limit).", style="dim")
     return Group(table, *steps, *notes, unit)
+
+
+def _shadow(beside: Beside) -> str:
+    """Return how a challenger does, in one line."""
+    cost = "nothing is known yet" if beside.ratio is None else f"it costs {beside.ratio:.3f} of the champion"
+    return f"in shadow: model {beside.version} beside {beside.champion}: {cost} ({beside.windows} windows)"
 
 
 def table(*headings: str) -> Table:

@@ -33,6 +33,7 @@ from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
 from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import MetricsSource
+from predictor.shadow import Beside
 
 FORECAST_ADDS_FOR_S = 1800.0
 """A forecast older than this adds nothing any more: blind for so long, what runs stays as it is."""
@@ -56,6 +57,8 @@ class Tick:
         conditions: Why something is not done, one line each; empty when all is well.
         readings: What the newest readings of demand said, by workload; none where they were not read.
         target: Where the whole fleet should be as of the last plan, `None` where that is not worked out.
+        shadow: How a challenger of the model that workloads share does beside the champion, `None` = there is
+            none.
         leads: Whether this process is the one that may write, `None` where none may.
     """
 
@@ -69,6 +72,7 @@ class Tick:
     conditions: tuple[str, ...] = ()
     readings: Mapping[WorkloadKey, NowReading] = field(default_factory=dict)
     target: Target | None = None
+    shadow: Beside | None = None
     leads: bool | None = None
 
     @property
@@ -228,7 +232,16 @@ class Loop:
             and not outlook.forecast.worth.is_used
         ]
         conditions += [f"{key}: {doubt}" for key, outlook in outlooks.items() for doubt in outlook.doubts]
-        seen = Tick(at_s, fleet, outlooks, needs, timing, conditions=tuple(conditions), readings=readings)
+        seen = Tick(
+            at_s,
+            fleet,
+            outlooks,
+            needs,
+            timing,
+            conditions=tuple(conditions),
+            readings=readings,
+            shadow=self._learnt.shelf.tally.beside(),
+        )
         if fleet is None:
             return seen, None
         question = Question(

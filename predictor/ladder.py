@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from predictor.forecasters.learned import LearnedRung
 from predictor.forecasters.residual import Residual
 from predictor.learning import Learning, Train
 from predictor.ports import BUCKET_S, Floats, WorkSeries
-from predictor.shared import Shared
+from predictor.shared import Shelf
 from predictor.track import DAY, WIDTHS, Track
 from predictor.value.gate import RECENT_MIN, Gate
 
@@ -43,7 +43,7 @@ class Ladder:
         train: Begins to make a learned rung from a history, `None` = there is to be none.
         gate: Judges whether all this pays and puts a rule in its place while it does not, `None` = nobody
             judges.
-        shared: What serves of the model that many workloads share.
+        shelf: Where the model is that many workloads share, `None` = none is.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class Ladder:
         workload: WorkloadKey,
         train: Train | None = None,
         gate: Gate | None = None,
-        shared: Callable[[], Shared | None] = lambda: None,
+        shelf: Shelf | None = None,
     ) -> None:
         self._workload = workload
         self._gate = gate
         self._residual = Residual(workload)
         self._daily = Daily(workload)
-        self._learning = Learning(workload, train, shared) if train is not None else None
+        self._learning = Learning(workload, train, shelf) if train is not None else None
 
     def fit(self, history: WorkSeries) -> Self:
         """Learn from a history, forgetting any other, and return self."""

@@ -13,7 +13,7 @@ from fleet.workload import WorkloadKey
 from predictor.forecasters.base import Row
 from predictor.forecasters.learned import HELD_OUT_S, LEARNED, Below
 from predictor.ports import BUCKET_S, WorkSeries
-from predictor.shared import Shared
+from predictor.shared import Shelf
 from predictor.steps import DAY_S
 
 
@@ -28,8 +28,8 @@ class Rung(Protocol):
         """Return the forecast of a window of the grid, `None` where this rung has none."""
         ...
 
-    def share(self, shared: Shared | None) -> None:
-        """Go on with another version of the model that many workloads share, where it has one."""
+    def share(self, shelf: Shelf) -> None:
+        """Go on with what a shelf has now of the model that many workloads share, where it has one."""
         ...
 
 
@@ -51,12 +51,10 @@ class Learning:
     A rung that cannot be made, or has won nowhere, is none: those below go on.
     """
 
-    def __init__(
-        self, workload: WorkloadKey, train: Train, shared: Callable[[], Shared | None] = lambda: None
-    ) -> None:
+    def __init__(self, workload: WorkloadKey, train: Train, shelf: Shelf | None = None) -> None:
         self._workload = workload
         self._train = train
-        self._shared = shared
+        self._shelf = shelf or Shelf()
 
     def begin(self, history: WorkSeries) -> None:
         """Begin anew with a history."""
@@ -80,7 +78,7 @@ class Learning:
         self._work.append(work)
         self._is_censored.append(is_censored)
         if self._rung is not None:
-            self._rung.share(self._shared())
+            self._rung.share(self._shelf)
             self._rung.update(work, is_censored=is_censored)
         end_s = self._start_s + BUCKET_S * len(self._work)
         is_due = len(self._work) >= LEAST and end_s // DAY_S > self._asked_s // DAY_S

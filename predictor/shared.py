@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 
-from fleet.errors import UnavailableError
+from fleet.errors import InputError, UnavailableError
 from predictor.registry.artefact import Artefact, Model
 from predictor.registry.manifest import Signature
 from predictor.registry.registry import Registry
+from predictor.shadow import Tally
 
 LOOK_EVERY_S = 300.0
 """A promotion serves within five minutes; a look loads the model and proves it."""
@@ -45,6 +47,9 @@ class Shelf:
 
     Attributes:
         trouble: What keeps a newer model from serving, one line each.
+        challenger: The newest sound version that does not serve and is younger than what does, if any: it
+            says beside the champion what nobody uses.
+        tally: What both lost.
     """
 
     def __init__(
@@ -61,6 +66,8 @@ class Shelf:
         self._champion: Shared | None = None
         self._looked_s = -math.inf
         self.trouble: tuple[str, ...] = ()
+        self.challenger: Shared | None = None
+        self.tally = Tally()
 
     def now(self) -> Shared | None:
         """Return what serves."""
@@ -73,6 +80,9 @@ class Shelf:
         self._looked_s = at_s
         try:
             serving = self._registry.champion(self._name, self._signature)
+            younger = self._younger(
+                self._registry, serving.artefact.manifest.made_s if serving.artefact is not None else 0
+            )
         except UnavailableError as error:
             self.trouble = (f"model {self._name}: the newest is not known, what serves goes on: {error}",)
             return
@@ -81,3 +91,20 @@ class Shelf:
         if found is None and serving.passed_over:
             return  # what served before is better than nothing
         self._champion = Shared.of(found) if found is not None else None
+        self.challenger, now = younger, self.now()
+        self.tally.begin(
+            self.challenger.version if self.challenger and now else "", now.version if now else ""
+        )
+
+    def _younger(self, registry: Registry, than_s: int) -> Shared | None:
+        """Return the newest version that is sound, takes and gives what it has to, and was made later."""
+        made: list[tuple[int, str]] = []
+        for version in registry.versions(self._name):
+            with suppress(InputError):
+                made.append((registry.manifest(self._name, version).made_s, version))
+        for made_s, version in sorted(made, reverse=True):
+            if made_s <= than_s:
+                break
+            with suppress(InputError):
+                return Shared.of(registry.load(self._name, version, self._signature))
+        return None

@@ -12,7 +12,7 @@ from predictor.forecasters.learned import HELD_OUT_S, LEARNED, Below, has_won
 from predictor.learned import LEAST_S
 from predictor.ports import BUCKET_S, Forecaster, WorkSeries
 from predictor.recipe import Guest
-from predictor.shared import Shared
+from predictor.shared import Shelf
 from predictor.track import WIDTHS, Track
 
 _Said = TypeVar("_Said")
@@ -53,7 +53,7 @@ class GuestRung:
         if self._windows:
             self._unless_it_fails(lambda: self._forecaster.update(work, is_censored=is_censored))
 
-    def share(self, shared: Shared | None) -> None:
+    def share(self, shelf: Shelf) -> None:
         """Go on: a guest shares nothing."""
 
     def row(self, window: int) -> Row | None:

@@ -16,7 +16,8 @@ from predictor.forecasters.base import STRIDE, Row, pinball
 from predictor.learned import LEAST_S, Learned, Lesson, learn
 from predictor.ports import BUCKET_S, Floats, WorkSeries
 from predictor.recipe import Recipe
-from predictor.shared import Shared
+from predictor.shadow import Shadow, Tally
+from predictor.shared import Shared, Shelf
 from predictor.steps import DAY_S, StepSeries
 
 STEP_S = STRIDE * BUCKET_S
@@ -70,6 +71,8 @@ class LearnedRung:
     ) -> None:
         self.model, self._shared = models
         self._has_shared = self._shared is not None
+        self._challenger: Shared | None = None
+        self._tally = Tally()
         self._calendar = calendar
         self._series = series
         self._highest = float(np.nanmax(series.highest))
@@ -126,13 +129,10 @@ class LearnedRung:
             step = StepSeries.of_minutes(self._series.end_s, np.array(minutes), np.array(censored), STEP_S)
             self._take(self._series.followed_by(step))
 
-    def share(self, shared: Shared | None) -> None:
-        """Go on with another version of the model that many workloads share, or without one.
-
-        A rung that was made without one goes on without.
-        """
+    def share(self, shelf: Shelf) -> None:
+        """Go on with what a shelf has now; a rung that was made without a shared model goes on without."""
         if self._has_shared:
-            self._shared = shared
+            self._shared, self._challenger, self._tally = shelf.now(), shelf.challenger, shelf.tally
 
     def row(self, window: int) -> Row | None:
         """Return the forecast of a window of the grid, `None` where this rung has none."""
@@ -147,9 +147,20 @@ class LearnedRung:
         tables = features(series, windows_s, self._calendar, since=len(series) - 1)
         rows = np.concatenate([tables[window_s].rows for window_s in windows_s])
         logs, anchored = _say((self.model, self._shared), rows, np.array(windows_s, dtype=np.float64))
+        beside = self._beside(rows, np.array(windows_s, dtype=np.float64))
         for place, watched in enumerate(self._watched.values()):
             origin = Origin.of(tables[watched.window_s], 0, self._highest, logs[place], anchored[place])
-            watched.advance(series, len(series), origin)
+            closed = watched.advance(series, len(series), origin)
+            said = (beside[0], beside[1][place]) if beside is not None else None
+            watched.shadow.advance(closed, origin.level, origin.floor, said, self._tally)
+
+    def _beside(self, rows: Table, windows_s: Floats) -> tuple[tuple[str, str], Floats] | None:
+        """Return the versions of challenger and champion, and what they say by row, `None` without both."""
+        champion, challenger = self._shared, self._challenger
+        if champion is None or challenger is None:
+            return None
+        logs = [one.model.predict(rows, windows_s)[0] for one in (challenger, champion)]
+        return (challenger.version, champion.version), np.stack(logs, axis=1)
 
 
 def _say(models: Models, rows: Table, window_s: float | Floats) -> tuple[Floats, Floats]:
@@ -176,6 +187,7 @@ class _Watched:
         self.window_s = window_s
         self.losses: dict[int, float] = {}
         self._width = window_s // STEP_S
+        self.shadow = Shadow(self._width)
         self._line = Line(QUANTILES, STEP_S, self._width, recipe.calibration)
         self._rows: deque[Row | None] = deque(maxlen=self._width + 2)
 
@@ -195,10 +207,11 @@ class _Watched:
             origin = Origin.of(table, step, highest[step], *said)
             self.advance(series, step + 1, origin, is_fair=place >= 0)
 
-    def advance(self, series: StepSeries, end: int, origin: Origin, *, is_fair: bool = True) -> None:
+    def advance(self, series: StepSeries, end: int, origin: Origin, *, is_fair: bool = True) -> float:
         """Take in the step before `end`: note what the window that it closes cost, and forecast the next one.
 
-        Only what is said from a step that `is_fair` is noted: with a model that has seen nothing later.
+        Returns what came in that window, NaN where that is not known exactly. Only what is said from a step
+        that `is_fair` is noted: with a model that has seen nothing later.
         """
         window = slice(max(0, end - self._width), end)
         closed, is_bound = float(series.highest[window].max()), bool(series.is_censored[window].any())
@@ -208,3 +221,4 @@ class _Watched:
         if older is not None and math.isfinite(closed):
             opened_s = series.start_s + (end - self._width) * STEP_S
             self.losses[opened_s] = pinball(closed, older.work)
+        return math.nan if is_bound else closed

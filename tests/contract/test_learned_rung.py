@@ -13,7 +13,7 @@ from predictor.forecasters.learned import HELD_OUT_S, LEARNED, STEP_S, LearnedRu
 from predictor.ladder import Ladder
 from predictor.learning import Learning
 from predictor.ports import BUCKET_S
-from predictor.shared import Shared
+from predictor.shared import Shared, Shelf
 from tests.builders.recipes import OWN
 from tests.builders.work import DAY, KEY, series
 
@@ -113,17 +113,44 @@ def test_a_shared_model_is_not_tried_on_what_it_has_seen():
     assert young(shared_model(until_s=60)) is None
 
 
+class Shelved(Shelf):
+    """A shelf that has what it is told."""
+
+    def __init__(self, shared, challenger=None):
+        super().__init__()
+        self.shared, self.challenger = shared, challenger
+        if challenger is not None:
+            self.tally.begin(challenger.version, shared.version)
+
+    def now(self):
+        return self.shared
+
+
 def test_an_own_model_stands_beside_the_shared_one_and_another_version_serves_at_once():
     rung = LearnedRung.trained(series(cron(6)), below(6, math.inf), OWN, shared_model())
     assert rung.model is not None
     before = rung.row(LEARNED[0]).work
     far_off = Shared("ba9876543210", Scaled(shared_model().model, 50.0), 0)
     for version in (far_off, None):
-        rung.share(version)
+        rung.share(Shelved(version))
         for value in cron(6.1)[6 * DAY : 6 * DAY + 10]:
             rung.update(float(value), is_censored=False)
         assert np.isfinite(rung.row(LEARNED[0]).work).all()
     assert before != rung.row(LEARNED[0]).work
+
+
+def test_a_challenger_is_scored_in_shadow_on_the_champions_windows_and_serves_nobody():
+    champion, worse = shared_model(), Shared("ba9876543210", Scaled(shared_model().model, 3.0), 0)
+    alone, beside = young(champion), young(champion)
+    shelf = Shelved(champion, worse)
+    assert ("ba9876543210", 0, None) == (shelf.tally.beside().version, 0, shelf.tally.beside().ratio)
+    for value in cron(1.2, seed=7)[DAY : DAY + 180]:
+        beside.share(shelf)
+        for rung in (alone, beside):
+            rung.update(float(value), is_censored=False)
+    assert alone.row(LEARNED[0]).work == beside.row(LEARNED[0]).work
+    assert shelf.tally.beside().windows > 60
+    assert shelf.tally.beside().ratio > 1.5
 
 
 class Scaled:

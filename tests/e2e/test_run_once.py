@@ -63,6 +63,7 @@ SHOWN = group(
         "is_simulated": {"type": "boolean"},
         "at_s": NUMBER,
         "conditions": TEXTS,
+        "shadow": {"type": "null"},
         "gpus_in_use": {"type": ["integer", "null"]},
         "workloads": {
             "type": "array",

@@ -14,6 +14,7 @@ from fleet.demand import Mix, Worth
 from foreslice.outlook import Outlook
 from foreslice.telemetry import Telemetry
 from foreslice.tick import Tick
+from predictor.shadow import Beside
 from tests.builders.deciding import forecast, need, offers
 from tests.builders.fleet import configuration, fleet, key, running, shape, standing
 
@@ -40,6 +41,7 @@ NAMES = {
     "foreslice_leads",
     "foreslice_need_replicas",
     "foreslice_settings_usable",
+    "foreslice_shadow_loss_ratio",
     "foreslice_short_replicas",
     "foreslice_standing_replicas",
     "foreslice_steps",
@@ -69,6 +71,7 @@ def tick(name="chat", reactive=0.4, peaks=..., short=0.25, conditions=()):
         (StepResult(key(name), step, Outcome.DONE, "because"),),
         conditions,
         target=Target({}, {}, 3, 3.0, 2.0, (), {}),
+        shadow=Beside("0123456789ab", "ba9876543210", 40, 0.9),
         leads=True,
     )
 

@@ -1,11 +1,13 @@
 """What serves of a shared model: the newest sound champion, whatever becomes of its store."""
 
+from dataclasses import astuple
+
 import pytest
 
 from fleet.errors import UnavailableError
 from predictor.registry.registry import Registry
 from predictor.shared import LOOK_EVERY_S, Shared, Shelf
-from tests.builders.models import NAME, SIGNATURE, model, published
+from tests.builders.models import NAME, NOW_S, SIGNATURE, model, published
 
 PRIOR = Shared("prior", model(), 0)
 
@@ -42,6 +44,23 @@ def test_a_promotion_and_a_rollback_serve_at_the_next_look_and_not_before(regist
     registry.rollback(NAME, 1_790_000_001)
     one.look(2 * LOOK_EVERY_S)
     assert "prior" == one.now().version
+
+
+def test_the_newest_younger_version_is_the_challenger_until_it_serves(registry):
+    one = shelf(registry)
+    version = promoted(registry, 0.1)
+    published(registry, 0.15, made_s=NOW_S - 10)
+    one.look(0.0)
+    assert one.challenger is None
+    assert one.tally.beside() is None
+    younger = published(registry, 0.2, made_s=NOW_S + 10, **{version: 0.09})
+    one.look(LOOK_EVERY_S)
+    assert (younger, version) == (one.challenger.version, one.now().version)
+    assert (younger, version, 0, None) == tuple(astuple(one.tally.beside()))
+    registry.promote(NAME, younger, NOW_S + 20)
+    one.look(2 * LOOK_EVERY_S)
+    assert one.challenger is None
+    assert younger == one.now().version
 
 
 def test_a_champion_that_turns_unsound_goes_on_serving_with_the_reason(registry, tmp_path):
