@@ -14,7 +14,7 @@ from allocator.decide import Decision
 from fleet.codec import encode
 from fleet.workload import Workload
 from foreslice.tick import Tick
-from predictor.shadow import Beside
+from predictor.shared import Beside
 
 PIPED_WIDTH = 160
 """Columns where nobody has said how many there are: tables keep their rows in one line."""

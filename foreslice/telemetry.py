@@ -119,14 +119,14 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
         ),
         "end",
     )
+    shadow = GaugeMetricFamily(
+        "foreslice_shadow_loss_ratio",
+        "Loss of a stored model that does not serve over that of the one that does, on the same windows.",
+        labels=("version", "champion"),
+    )
     if tick.shadow is not None and tick.shadow.ratio is not None:
-        shadow = GaugeMetricFamily(
-            "foreslice_shadow_loss_ratio",
-            "Loss of a stored model that does not serve over that of the one that does, on the same windows.",
-            labels=("version", "champion"),
-        )
         shadow.add_metric((tick.shadow.version, tick.shadow.champion), tick.shadow.ratio)
-        yield shadow
+    yield shadow
     yield _by_workload(
         "foreslice_capacity_replicas",
         "Work that one replica of a shape carries at least, in full reference replicas, by what it rests on.",

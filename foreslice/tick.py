@@ -33,7 +33,7 @@ from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
 from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import MetricsSource
-from predictor.shadow import Beside
+from predictor.shared import Beside
 
 FORECAST_ADDS_FOR_S = 1800.0
 """A forecast older than this adds nothing any more: blind for so long, what runs stays as it is."""

@@ -13,11 +13,11 @@ from predictor.blend import Line, Origin
 from predictor.calendar import Calendar
 from predictor.features import Features, Table, features
 from predictor.forecasters.base import STRIDE, Row, pinball
+from predictor.forecasters.shadow import Shadow
 from predictor.learned import LEAST_S, Learned, Lesson, learn
 from predictor.ports import BUCKET_S, Floats, WorkSeries
 from predictor.recipe import Recipe
-from predictor.shadow import Shadow, Tally
-from predictor.shared import Shared, Shelf
+from predictor.shared import Shared, Shelf, Tally
 from predictor.steps import DAY_S, StepSeries
 
 STEP_S = STRIDE * BUCKET_S

@@ -14,7 +14,7 @@ from fleet.demand import Mix, Worth
 from foreslice.outlook import Outlook
 from foreslice.telemetry import Telemetry
 from foreslice.tick import Tick
-from predictor.shadow import Beside
+from predictor.shared import Beside
 from tests.builders.deciding import forecast, need, offers
 from tests.builders.fleet import configuration, fleet, key, running, shape, standing
 

@@ -3,58 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 
 from predictor.forecasters.base import pinball
 from predictor.ports import Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """How a challenger did beside the champion, over all workloads.
-
-    Attributes:
-        version: The challenger's.
-        champion: The version that serves.
-        windows: Windows that both were scored on.
-        ratio: Loss of the challenger over the champion's; `None` before any.
-    """
-
-    version: str
-    champion: str
-    windows: int
-    ratio: float | None
-
-
-class Tally:
-    """Sums of both losses, each over the level of its workload's demand: in no unit, so that they add up."""
-
-    def __init__(self) -> None:
-        self._of = ("", "")
-        self._windows = 0
-        self._losses = [0.0, 0.0]
-
-    def beside(self) -> Beside | None:
-        """Return how the challenger does, `None` where there is none."""
-        version, champion = self._of
-        if not version:
-            return None
-        ours, theirs = self._losses
-        return Beside(version, champion, self._windows, ours / theirs if theirs > 0 else None)
-
-    def begin(self, version: str, champion: str) -> None:
-        """Begin anew if these are two others; "" = there is no challenger."""
-        if (version, champion) != self._of:
-            self._of, self._windows, self._losses = (version, champion), 0, [0.0, 0.0]
-
-    def add(self, version: str, champion: str, losses: tuple[float, float]) -> None:
-        """Take in what both lost on a window; what is said of others is not counted."""
-        if (version, champion) == self._of:
-            self._windows += 1
-            for place, loss in enumerate(losses):
-                self._losses[place] += loss
+from predictor.shared import Tally
 
 
 class Shadow:
