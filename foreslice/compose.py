@@ -33,6 +33,7 @@ from foreslice.settings.sources import FileMetrics, PrometheusMetrics
 from foreslice.shelf import shelf_of
 from foreslice.tick import Loop
 from foreslice.training import Workshop
+from predictor.calendar import Calendar
 from predictor.demand import HISTORY_SIGNALS
 from predictor.ports import Forecaster, MetricsSource
 from predictor.recipe import Guest, Recipe
@@ -272,9 +273,18 @@ def loop_of(settings: Settings, surroundings: Surroundings) -> Loop:
     )
     workloads = tuple(w for w in workloads_of(settings) if w.mode is not Mode.OFF)
     learnt = Learnt(surroundings.shelf)
-    train = Workshop(surroundings.recipe, learnt.shelf.now).train
+    train = Workshop(surroundings.recipe, learnt.shelf.now, calendars_of(settings)).train
     ladders = GatedLadders(train, learnt, timing, surroundings.boards, surroundings.models)
     return make_loop(workloads, surroundings, timing, ladders, loop.history, rules_of(settings), learnt)
+
+
+def calendars_of(settings: Settings) -> dict[WorkloadKey, Calendar]:
+    """Return the calendars of the workloads that have one of their own."""
+    return {
+        WorkloadKey(one.namespace, one.name): one.calendar.calendar()
+        for one in settings.workloads
+        if one.calendar is not None
+    }
 
 
 def make_loop(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 
 import structlog
 
+from fleet.workload import WorkloadKey
+from predictor.calendar import Calendar
 from predictor.forecasters.guest import GuestRung
 from predictor.forecasters.learned import Below, LearnedRung
 from predictor.learning import Rung, Train
@@ -30,10 +32,17 @@ class Workshop:
     Args:
         recipe: How rungs are made.
         shared: What serves of the model that many workloads share.
+        calendars: Of the workloads whose users live by another one than the recipe's.
     """
 
-    def __init__(self, recipe: Recipe | Guest, shared: Callable[[], Shared | None] = lambda: None) -> None:
+    def __init__(
+        self,
+        recipe: Recipe | Guest,
+        shared: Callable[[], Shared | None] = lambda: None,
+        calendars: Mapping[WorkloadKey, Calendar] | None = None,
+    ) -> None:
         self._recipe = recipe
+        self._calendars = calendars or {}
         self._shared = shared
         self._pool: ProcessPoolExecutor | None = None
         self._newest: Future[Rung | None] | None = None
@@ -53,7 +62,7 @@ class Workshop:
         if self._pool is None:
             # Forking a process with threads may copy a lock that is held: the child starts from nothing.
             self._pool = ProcessPoolExecutor(1, get_context("spawn"), os.nice, (NICENESS,))
-        made = self._pool.submit(rung_of, history, below, self._recipe, self._shared())
+        made = self._pool.submit(rung_of, history, below, self._recipe, self._shared(), self._calendars)
         made.add_done_callback(_log_failure)
         return made
 
@@ -70,12 +79,27 @@ def here(recipe: Recipe | Guest) -> Train:
 
 
 def rung_of(
-    history: WorkSeries, below: Below, recipe: Recipe | Guest, shared: Shared | None = None
+    history: WorkSeries,
+    below: Below,
+    recipe: Recipe | Guest,
+    shared: Shared | None = None,
+    calendars: Mapping[WorkloadKey, Calendar] | None = None,
 ) -> Rung | None:
-    """Return the top rung of a history, `None` where it is too short or none has won."""
+    """Return the top rung of a history, `None` where it is too short or none has won.
+
+    Args:
+        history: Of a workload.
+        below: What the rung below lost.
+        recipe: How the rung is made.
+        shared: A model that many workloads share; of holidays and events it knows nothing, so that it takes
+            no part where a workload's models look at them.
+        calendars: Of workloads whose users live by another one than the recipe's.
+    """
     if isinstance(recipe, Guest):
         return GuestRung.trained(history, below, recipe)
-    return LearnedRung.trained(history, below, recipe, shared)
+    calendar = (calendars or {}).get(history.workload, recipe.question.calendar)
+    knows_all = not (calendar.country or calendar.events)
+    return LearnedRung.trained(history, below, recipe.living_by(calendar), shared if knows_all else None)
 
 
 def _log_failure(made: Future[Rung | None]) -> None:

@@ -128,15 +128,20 @@ def features(
 
 def ahead(values: Floats, width: int, target: Target) -> Floats:
     """Return by step the target of the window of `width` steps after it, NaN unless all of it is known."""
-    series = pd.Series(values)
-    asked = series.rolling(width).max() if target is Target.PEAK else series
-    return asked.shift(-width).to_numpy(np.float64)
+    if target is Target.STEP:
+        asked = values[width:]
+    else:
+        windows = np.lib.stride_tricks.sliding_window_view(values[1:], width) if len(values) > width else None
+        asked = windows.max(axis=1) if windows is not None else values[:0]
+    return np.concatenate([asked, np.full(len(values) - len(asked), np.nan)])
 
 
 def newest(series: StepSeries) -> Floats:
     """Return by step the newest demand: the mean of five minutes, or the last step where that is longer."""
-    mean = pd.Series(series.values).rolling(series.steps_in(NEWEST_S), min_periods=1).mean()
-    return mean.ffill().to_numpy(np.float64)
+    width = series.steps_in(NEWEST_S)
+    mean = series.values if width == 1 else trailing(series.values, width, 1, 0).mean
+    last_known = np.maximum.accumulate(np.where(np.isfinite(mean), np.arange(len(mean)), 0))
+    return mean[last_known]
 
 
 def ago(asked: Floats, back: int, width: int) -> Floats:

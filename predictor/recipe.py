@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Protocol, Self
 
@@ -88,6 +88,10 @@ class Recipe:
     calibration: Calibration
     left_out: tuple[str, ...] = ()
     every_s: int = 0
+
+    def living_by(self, calendar: Calendar) -> Recipe:
+        """Return the same for a workload whose users live by another calendar."""
+        return replace(self, question=replace(self.question, calendar=calendar))
 
     def regressor(self, quantile: float) -> Regressor:
         """Return an unfitted model of a quantile."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -51,5 +52,6 @@ def _row(window: Floats, least: int) -> tuple[float, float, float, float]:
     known = window[np.isfinite(window)]
     if len(known) < max(1, least):
         return (np.nan,) * 4
-    deviation = known.std(ddof=1) if len(known) > 1 else np.nan
-    return known.mean(), known.max(), known.min(), deviation
+    mean = known.mean()
+    squares = ((known - mean) ** 2).sum()
+    return mean, known.max(), known.min(), math.sqrt(squares / (len(known) - 1)) if len(known) > 1 else np.nan

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from fleet.demand import QUANTILES
+from foreslice.settings.calendar import CalendarSettings
 from foreslice.settings.durations import Apart, Memory, Window
 from foreslice.settings.group import Group
 from predictor.features import Target
@@ -26,13 +27,6 @@ def _of_a_class(path: str) -> str:
 
 ImportPath = Annotated[str, AfterValidator(_of_a_class)]
 Parameters = dict[str, bool | int | float | str | None]
-
-
-class CalendarSettings(Group):
-    """The calendar that users live by."""
-
-    zone: Annotated[str, Field(description="time zone, IANA name")] = "UTC"
-    country: Annotated[str, Field(description="country whose holidays count, ISO 3166; empty = none")] = ""
 
 
 class FeatureSettings(Group):

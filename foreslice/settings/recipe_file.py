@@ -18,7 +18,6 @@ from fleet.workload import WorkloadKey
 from foreslice.settings.durations import written
 from foreslice.settings.recipe import FIRST, ForecasterRecipe, ModelRecipe
 from foreslice.settings.yaml_file import YamlFile
-from predictor.calendar import Calendar
 from predictor.features import Target
 from predictor.forecasters.learned import LEARNED
 from predictor.recipe import Calibration, Estimator, Guest, Question, Recipe, Recipes
@@ -103,7 +102,7 @@ def recipe_of(said: ModelRecipe, name: str, allowed: Collection[str] = ()) -> Re
             windows_s=tuple(int(window_s) for window_s in said.windows),
             quantiles=said.quantiles,
             target=said.target,
-            calendar=Calendar(said.calendar.zone, said.calendar.country),
+            calendar=said.calendar.calendar(),
         ),
         calibration=Calibration(int(said.calibration.memory), said.calibration.share, said.calibration.cap),
         left_out=said.features.leave_out,

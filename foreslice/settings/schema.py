@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from fleet.boards import BOARDS
 from fleet.workload import Isolation, Router, Tier
 from foreslice.settings.boost import BoostSettings
+from foreslice.settings.calendar import CalendarSettings
 from foreslice.settings.durations import History, Lead, Pause, written
 from foreslice.settings.engines import AUTO, EngineSettings, LabelValues, engines_of, misfit
 from foreslice.settings.group import Group
@@ -65,6 +66,9 @@ class WorkloadSettings(Group):
     ] = AUTO
     class_name: Annotated[
         Name | None, Field(alias="class", description="one of classes, whose keys count where it has none")
+    ] = None
+    calendar: Annotated[
+        CalendarSettings | None, Field(description="that its users live by; default: the recipe's")
     ] = None
     slo: SloSettings | None = None
     tier: Annotated[Tier, Field(description="certainty bought: demand quantile .90, .95 or .99")] = (
