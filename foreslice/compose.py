@@ -124,7 +124,7 @@ def surroundings_of(settings: Settings, folder: Path) -> Surroundings:
         UnavailableError: The cluster does not answer, so nothing is known of its cards.
     """
     models, recipe = models_of(settings, folder), rung_of(settings, folder)
-    shelf = shelf_of(settings.models, folder)
+    shelf = shelf_of(settings.models, folder, settings.learning.allowed)
     return replace(_adapters(settings, folder, models), models=models, recipe=recipe, shelf=shelf)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from foreslice.settings.learning import SharedModelSettings
-from foreslice.settings.recipe_file import shipped
+from foreslice.settings.recipe_file import shipped, types_of
 from predictor.forecasters.learned import STEP_S
 from predictor.registry.challenge import signature_of
 from predictor.registry.manifest import Signature
@@ -18,15 +19,17 @@ from predictor.shared import Shared, Shelf
 from predictor.steps import StepSeries
 
 
-def shelf_of(settings: SharedModelSettings, folder: Path) -> Shelf:
+def shelf_of(settings: SharedModelSettings, folder: Path, allowed: Collection[str] = ()) -> Shelf:
     """Return the shelf that settings describe; a plain path is relative to `folder`.
 
-    `InputError` if the store's URL cannot be used.
+    `allowed` are import paths of estimators, beside ours, that a model may be made of. `InputError` if the
+    store's URL cannot be used.
     """
     registry = None
     if settings.store is not None:
         is_url = "://" in settings.store
-        registry = Registry(settings.store if is_url else str(folder / settings.store))
+        url = settings.store if is_url else str(folder / settings.store)
+        registry = Registry(url, types_of(allowed))
     return Shelf(registry, settings.name, served_signature(), prior())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,15 @@ def series_of(demand: pd.DataFrame, value: str = "requests_per_s") -> list[TidyS
     if missing := [name for name in ("time", value) if name not in demand.columns]:
         what, there = f"has no column {missing[0]!r}", ", ".join(map(str, demand.columns))
         raise InputError(what, where="table", fix=f"there are {there}")
-    return tidy(demand, Columns("time", by, value), Path("table"))
+    found = tidy(demand, Columns("time", by, value), Path("table"))
+    if "state" not in demand.columns:
+        return found
+    bounds = demand.assign(bound=(demand["state"] == State.CENSORED).astype(float))
+    marks = tidy(bounds, Columns("time", by, "bound"), Path("table"))
+    return [
+        replace(one, series=replace(one.series, is_censored=mark.series.values > 0))
+        for one, mark in zip(found, marks, strict=True)
+    ]
 
 
 def _sample() -> pd.DataFrame:
@@ -109,7 +118,9 @@ def _of_file(path: Path, time: str, by: str, value: str) -> pd.DataFrame:
     for column in _TOKENS:
         given[column] = pd.to_numeric(table[column], errors="coerce") if column in table else np.nan
     if {"state", "reason"} <= set(table.columns):
-        return given.assign(state=table["state"], reason=table["reason"].fillna(""))[list(COLUMNS)]
+        return given.assign(state=table["state"], reason=table["reason"].astype(object).fillna(""))[
+            list(COLUMNS)
+        ]
     if not read:
         raise InputError("holds no series", where=str(path), fix="give a file with demand over time")
     return _with_states(given)

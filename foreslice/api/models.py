@@ -15,11 +15,13 @@ from foreslice.backtesting import scored
 from foreslice.challenging import train as train_series
 from foreslice.clock import WallClock
 from foreslice.settings.durations import seconds, written
-from foreslice.settings.recipe_file import load, shipped, types_of
+from foreslice.settings.recipe_file import SHIPPED, load, shipped, types_of
 from predictor.backtest import OURS
+from predictor.ports import BUCKET_S
 from predictor.recipe import Question, Recipe, Recipes
 from predictor.registry.manifest import Manifest, Score
 from predictor.registry.registry import Registry
+from predictor.steps import StepSeries
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class TrainedModel:
 
 
 def read_recipe(recipe: str | Path = "own", allowed: Collection[str] = ()) -> Recipe:
-    """Return how a model is learnt: "own" or "pooled", which are shipped, or a file.
+    """Return how a model is learnt: "own", "shared" or "pooled", which are shipped, or a file.
 
     Args:
         recipe: Name or path.
@@ -55,7 +57,7 @@ def read_recipe(recipe: str | Path = "own", allowed: Collection[str] = ()) -> Re
         >>> read_recipe("own").parameters["leaves"]
         7
     """
-    return shipped(str(recipe)) if recipe in {"own", "pooled"} else load(Path(recipe), allowed)
+    return shipped(str(recipe)) if recipe in SHIPPED else load(Path(recipe), allowed)
 
 
 def backtest(
@@ -126,6 +128,7 @@ def train(
     *,
     recipe: Recipe | None = None,
     test_fraction: float = 0.4,
+    step: str = "",
     value: str = "requests_per_s",
     allowed: Collection[str] = (),
 ) -> TrainedModel:
@@ -137,6 +140,8 @@ def train(
         name: Of the model.
         recipe: How it is learnt; default: the shipped one for many series.
         test_fraction: Share of the time, its end, that it is tried on.
+        step: Gather minutes into steps of this length; "5m", with the recipe "shared", makes a model that the
+            running service can use. Default: steps as they are.
         value: Column of demand.
         allowed: Import paths of estimators, beside ours, that stored models may be made of.
 
@@ -146,6 +151,7 @@ def train(
     """
     registry = Registry(str(store), types_of(allowed))
     series = [tidy.series for tidy in series_of(demand, value)]
+    series = [_gathered(one, step) for one in series] if step else series
     made = train_series(
         series, shipped("pooled") if recipe is None else recipe, registry, name, test_fraction
     )
@@ -182,6 +188,14 @@ def rollback(name: str, store: str | Path, allowed: Collection[str] = ()) -> str
     """
     registry = Registry(str(store), types_of(allowed))
     return registry.rollback(name, int(WallClock().now_s())).promotion.version
+
+
+def _gathered(minutes: StepSeries, step: str) -> StepSeries:
+    length_s = int(seconds(step))
+    if minutes.step_s != BUCKET_S or length_s % BUCKET_S:
+        what = f"are steps of {written(minutes.step_s)}, which make no steps of {step}"
+        raise InputError(what, where="table", fix="give demand by minute, or leave out `step`")
+    return StepSeries.of_minutes(minutes.start_s, minutes.values, minutes.is_censored, length_s)
 
 
 def _scores(scores: Sequence[Score]) -> pd.DataFrame:

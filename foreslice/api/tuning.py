@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from foreslice.api.demand import series_of
-from foreslice.settings.recipe_file import shipped_path, variants
+from foreslice.settings.recipe_file import SHIPPED, shipped_path, variants
 from predictor.recipe import Recipe
 from predictor.registry.challenge import tried
 from predictor.registry.gate import RULES, ratio_to
@@ -62,7 +62,7 @@ def tune(
     Raises:
         InputError: The recipe or the demand cannot be used.
     """
-    path = shipped_path(str(recipe)) if recipe in {"own", "pooled"} else Path(recipe)
+    path = shipped_path(str(recipe)) if recipe in SHIPPED else Path(recipe)
     points = variants(path, trials, seed, allowed)
     series = [tidy.series for tidy in series_of(demand, value)]
     start_s, end_s = min(one.start_s for one in series), max(one.end_s for one in series)

@@ -24,6 +24,9 @@ from predictor.recipe import Calibration, Estimator, Guest, Question, Recipe, Re
 
 _EXAMPLE = "models/recipes/own.yaml"
 
+SHIPPED = ("own", "shared", "pooled")
+"""Names of the recipes in `models/recipes`."""
+
 
 def shipped_path(name: str) -> Path:
     """Return where the shipped recipe of this name is."""

@@ -9,11 +9,13 @@ import yaml
 
 from fleet.demand import QUANTILES
 from fleet.errors import InputError
+from foreslice.settings.learning import SharedModelSettings
 from foreslice.settings.load import load as load_settings
 from foreslice.settings.load import rung_of
 from foreslice.settings.recipe import json_schema_text
 from foreslice.settings.recipe_file import any_of, load, served, shipped, types_of
 from foreslice.settings.yaml_file import InvalidSettings
+from foreslice.shelf import shelf_of
 from predictor.boosting import QuantileBoosting
 from predictor.features import Target
 from predictor.recipe import Guest
@@ -168,6 +170,13 @@ def test_settings_name_the_recipe_and_whose_code_it_may_name(written, tmp_path):
 
 def test_stored_models_go_by_the_full_names_of_allowed_classes():
     assert {"sklearn.linear_model._quantile.QuantileRegressor"} == types_of([LINES])
+
+
+def test_a_store_that_the_service_reads_may_hold_what_is_allowed_and_installed(tmp_path):
+    shared = SharedModelSettings(store="s")
+    assert shelf_of(shared, tmp_path, [LINES]) is not None
+    with pytest.raises(InputError, match=r"nowhere\.Nothing cannot be imported"):
+        shelf_of(shared, tmp_path, ["nowhere.Nothing"])
 
 
 def test_the_schema_in_the_repository_is_that_of_the_code():

@@ -6,6 +6,7 @@ import pytest
 
 from fleet.errors import InputError, UnavailableError
 from foreslice import read_demand
+from foreslice.api.demand import series_of
 from predictor.tidy import COLUMNS
 from tests.fakes.doors import doors
 
@@ -93,3 +94,10 @@ def test_a_prometheus_that_is_not_there_is_said_to_be():
         url = made.url
     with pytest.raises(UnavailableError):
         read_demand(url)
+
+
+def test_censored_minutes_stay_lower_bounds(csv):
+    states = ["known", "censored", "known", "censored"]
+    read = read_demand(csv(time=TIMES, requests_per_s=1.0, state=states, reason=""))
+    (one,) = series_of(read)
+    assert [False, True, False, True] == [*one.series.is_censored]

@@ -6,12 +6,14 @@ import pytest
 import yaml
 
 from fleet.errors import InputError
-from foreslice import backtest, promote, rollback, train, tune
+from foreslice import backtest, promote, read_recipe, rollback, train, tune
 from foreslice.api.tuning import CHOSEN
+from foreslice.shelf import served_signature
 from predictor.recipe import Question
 from predictor.registry.registry import Registry
 from tests.builders.demand import DAY, HALF_HOUR_S, office
 from tests.builders.recipes import POOLED, recipe
+from tests.builders.work import daily_work
 
 QUICK = recipe(Question((1800,), (0.9,)), base=POOLED, trees=60)
 DAYS = 12
@@ -89,3 +91,13 @@ def test_a_backtest_has_a_row_a_workload_window_and_quantile():
     assert (rows["covered_low"] < rows["covered_high"]).all()
     with pytest.raises(InputError, match="no window that can be scored"):
         backtest(demand(1), ["1h"], [0.9], recipe=QUICK)
+
+
+def test_minutes_are_gathered_for_a_model_that_the_service_can_share(tmp_path):
+    """Its signature is the one that the running service asks for."""
+    times = pd.to_datetime(60 * np.arange(6 * 1440), unit="s", utc=True)
+    minutes = pd.DataFrame({"time": times, "requests_per_s": daily_work(6)})
+    made = train(minutes, tmp_path, recipe=recipe(base=read_recipe("shared"), trees=5), step="5m")
+    assert served_signature() == made.manifest.signature
+    with pytest.raises(InputError, match="are steps of 30m, which make no steps of 5m"):
+        train(demand(), tmp_path, step="5m")
