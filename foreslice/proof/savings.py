@@ -21,7 +21,8 @@ from foreslice.proof.trace import Trace
 from foreslice.proof.trail import figures_of, trail_of
 from foreslice.settings.durations import seconds
 from foreslice.settings.load import load, workloads_of
-from foreslice.settings.schema import PrometheusMetrics, Settings
+from foreslice.settings.schema import Settings
+from foreslice.settings.sources import PrometheusMetrics
 from predictor.demand import HISTORY_SIGNALS, demand_history
 from predictor.ports import BUCKET_S, DemandHistory, Floats
 from predictor.sources.demand_table import TidySeries
