@@ -126,7 +126,7 @@ def replayed(
 
 
 def policies_of(text: str) -> tuple[str, ...]:
-    """Return the policies that `--policies` names, ours first; `InputError` if one is none."""
+    """Return ours and the policies that `--policies` names; `InputError` if one is none."""
     known = (*ALWAYS, *RIVALS)
     asked = [part.strip() for part in text.split(",") if part.strip()] if text else list(known)
     unknown = [name for name in asked if name not in known]
@@ -134,7 +134,7 @@ def policies_of(text: str) -> tuple[str, ...]:
         raise InputError(
             f"{unknown[0]!r} is no policy", where="--policies", fix=f"choose from {', '.join(known)}"
         )
-    return tuple(name for name in known if name in asked)
+    return tuple(name for name in known if name in asked or name == OURS)
 
 
 def _print(done: Replayed, console: Console) -> None:
