@@ -13,5 +13,5 @@ def test_ours_is_always_shown_and_comes_first():
 
 
 def test_a_policy_that_is_none_is_named_with_those_that_are():
-    with pytest.raises(InputError, match="'best' is no policy.*choose from foreslice"):
+    with pytest.raises(InputError, match=r"'best' is no policy.*choose from foreslice"):
         policies_of("off,best")
