@@ -181,6 +181,12 @@ ROOM = {"name": "scratch", "emptyDir": {"sizeLimit": "5Gi"}}
             ("NetworkPolicy", "foreslice", "spec", "ingress", 0, "from", 0, "podSelector", "a"),
             "b",
         ),
+        (
+            "networkPolicy.ports={9091}",
+            ("NetworkPolicy", "foreslice", "spec", "egress", 0, "ports", -1, "port"),
+            9091,
+        ),
+        ("files.llama-json=text", ("ConfigMap", "foreslice-settings", "data", "llama-json"), "text"),
         ("networkPolicy.enabled=false", ("NetworkPolicy",), {}),
         ("replicas=1", ("PodDisruptionBudget",), {}),
         (
