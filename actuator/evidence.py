@@ -1,4 +1,4 @@
-"""When what a step added became ready: the evidence from which lead times are learnt.
+"""When what a step added became ready, and that it has proven itself: what lead times and trust rest on.
 
 Kubernetes keeps these times with the pods, which go. They are noted in the plan, so that a new process
 and the next replica know how long a change of this workload takes.
@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from actuator.ports import PlanRecord, Readiness
+from actuator.ports import Cluster, PlanRecord, Readiness
 from fleet.change import StepState, Verb
 from fleet.cluster import Replica, Standing, Start
+from fleet.shape import Shape
+from fleet.workload import WorkloadKey
 
 _CLOCKS_S = 2.0
 """Creation times are whole seconds, by another clock than ours."""
@@ -51,6 +53,16 @@ def news(
         elif kept.readiness.first_token_at_s is None and all(replica.pod in answered for replica in added):
             first_token_at_s = max(at_s, kept.readiness.ready_at_s)
             yield index, replace(kept.readiness, first_token_at_s=first_token_at_s)
+
+
+def note_proof(cluster: Cluster, workload: WorkloadKey, shape: Shape, at_s: float) -> None:
+    """Note in the newest plan that added replicas of a shape that it is proven. Without one nothing is."""
+    for record in cluster.plans(workload):
+        for index, (step, kept) in enumerate(zip(record.change.steps, record.steps, strict=True)):
+            is_of_shape = step.verb is Verb.SCALE_UP and step.shape == shape
+            if is_of_shape and kept.state is StepState.DONE and kept.proven_at_s is None:
+                cluster.note_proof(record, index, at_s)
+                return
 
 
 def unanswered(record: PlanRecord, standing: Standing) -> frozenset[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from actuator.budgets import ChangeBudget, Kind, Spending, kind_of
 from actuator.evidence import news
 from actuator.gate import Terms, refusal
 from actuator.guards import Halt
@@ -29,6 +30,9 @@ from fleet.workload import Mode, WorkloadKey
 MOVES_IN_FLIGHT = 4
 """Workloads that may be losing replicas at the same time, so that a wrong decision reaches few."""
 
+MANUAL_HOLD_S = 1800.0
+"""What a person has asked for is not taken away sooner."""
+
 GO_ON = Halt()
 
 
@@ -39,6 +43,12 @@ class _Task:
     change: ChangeSet
     standing: Standing
     terms: Terms
+
+    @property
+    def kind(self) -> Kind:
+        """What the change is as a whole: where its additions are made, what is left looks like a removal."""
+        begun = self.standing.moving_from if self.standing.moving_to == self.change.goal else None
+        return kind_of(begun or self.change.start, self.change.goal)
 
     def steps(self, lane: Lane) -> list[Step]:
         return [step for step in self.change.steps if step.lane is lane]
@@ -75,6 +85,7 @@ class Executor:
         terms: Mapping[WorkloadKey, Terms],
         at_s: float,
         halt: Halt = GO_ON,
+        budgets: Sequence[ChangeBudget] = (),
     ) -> tuple[StepResult, ...]:
         """Carry out what may be done now, and return what became of every step, additions first.
 
@@ -83,6 +94,7 @@ class Executor:
             terms: What must hold, by workload; a workload without terms is not touched.
             at_s: Time of the run, seconds since the epoch.
             halt: What must stop.
+            budgets: How many changes that give replicas up may be made.
         """
         if halt.everything:
             return _all_held(changes, halt.everything[0])
@@ -97,7 +109,7 @@ class Executor:
         for task in tasks:
             self._settle(task, at_s)
             self._note_news(task, at_s)
-        results += self._move(tasks, fleet, stepper, halt, pace)
+        results += self._move(tasks, fleet, stepper, halt, pace, Spending(fleet, budgets, at_s))
         taken = {task.change.target for task in tasks}
         left_out = [change for change in changes if change.target not in taken]
         return (*results, *_all_held(left_out, "the workload is not opted in, or gone"))
@@ -114,13 +126,22 @@ class Executor:
             yield result
 
     def _move(
-        self, tasks: Sequence[_Task], fleet: Fleet, stepper: Stepper, halt: Halt, pace: Pace
+        self,
+        tasks: Sequence[_Task],
+        fleet: Fleet,
+        stepper: Stepper,
+        halt: Halt,
+        pace: Pace,
+        spending: Spending,
     ) -> Iterator[StepResult]:
         moving = {standing.key for standing in fleet.standings if is_moving(standing)}
         for task in tasks:
+            kind = task.kind
             for step in task.steps(Lane.MOVE):
                 why_not = (
                     self._must_wait(task, moving, halt)
+                    or _by_hand(task.standing, pace.at_s)
+                    or spending.refusal(task.standing, kind)
                     or pace.refusal(task.standing, step)
                     or refusal(task.standing, step, task.terms)
                 )
@@ -128,6 +149,7 @@ class Executor:
                 if result.outcome is not Outcome.HELD:
                     moving.add(task.change.target)
                     pace.take(task.standing, step)
+                    spending.take(task.standing, kind)
                 yield result
 
     def _must_wait(self, task: _Task, moving: set[WorkloadKey], halt: Halt) -> str | None:
@@ -188,9 +210,17 @@ class Executor:
 def is_moving(standing: Standing) -> bool:
     """Return whether replicas are leaving, or are about to because fewer are asked for."""
     return any(
-        any(replica.is_leaving for replica in variant.replicas) or len(variant.replicas) > variant.wanted
+        any(replica.is_leaving for replica in variant.replicas) or len(variant.replicas) > variant.told
         for variant in standing.variants
     )
+
+
+def _by_hand(standing: Standing, at_s: float) -> str | None:
+    """Return why what a person has asked for stays for now, `None` if no person lately did."""
+    written_at_s = standing.written_by_hand_at_s
+    if written_at_s is None or at_s - written_at_s >= MANUAL_HOLD_S:
+        return None
+    return f"replicas were set by hand {(at_s - written_at_s) / 60:.0f} min ago, and stay for 30 min"
 
 
 def _tasks(

@@ -34,6 +34,7 @@ class Terms:
         need_keep: Work that must stay carried.
         distrust: Why the need must not support a removal; empty = it may.
         hour_peak: The highest work of the last hour; infinite where that is not known.
+        proven: Shapes that a removal may rely on, `None` = all.
         is_fall_foreseen: Whether the forecast of an hour ago thought possible that demand is as low as now.
         goal: What the change is to make, as text: what an approval is held against.
         at_s: Time, seconds since the epoch.
@@ -51,11 +52,12 @@ class Terms:
     goal: str = ""
     at_s: float = 0.0
     answered: frozenset[str] = frozenset()
+    proven: frozenset[Shape] | None = None
 
 
 def refusal(standing: Standing, step: Step, terms: Terms) -> str | None:
     """Return why a step may not start, one line; `None` = it may."""
-    if why_not := _not_permitted(standing, step, terms):
+    if why_not := _not_permitted(standing, step, terms) or standing.forbidden:
         return why_not
     match step.verb:
         case Verb.CREATE_VARIANT:
@@ -121,9 +123,26 @@ def _may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
             return f"{state} would be ready, at least {terms.minimum} replicas must be"
         if terms.distrust and _carried(state, terms) < _carried(otherwise, terms):
             return _not_trusted(terms)
-        if problem := _worse(state, otherwise, terms):
+        if problem := _worse(state, otherwise, terms) or _on_trial(state, otherwise, terms):
             return problem
     return None
+
+
+def _on_trial(state: Configuration, otherwise: Configuration, terms: Terms) -> str | None:
+    """Return why a state rests on replicas whose shape is not proven, `None` if it does not.
+
+    Replicas on trial are left out of both sides: what they carry is no reason to let others go.
+    """
+    if terms.proven is None or all(shape in terms.proven for shape in otherwise):
+        return None
+    left, before = (
+        Configuration({shape: n for shape, n in each.counts.items() if shape in terms.proven})
+        for each in (state, otherwise)
+    )
+    if _worse(left, before, terms) is None:
+        return None
+    trial = next(shape for shape in otherwise if shape not in terms.proven)
+    return f"{trial} is on trial: until it is proven, {left} would have to carry {terms.need_keep:.2f}"
 
 
 def _disrupts(standing: Standing, variant: Variant, step: Step) -> str | None:

@@ -55,6 +55,7 @@ class Pace:
         limits: What may go.
 
     Attributes:
+        at_s: Time of the run.
         breaker: Why nothing may shrink now, empty = it may.
     """
 
@@ -66,6 +67,7 @@ class Pace:
         at_s: float,
         limits: FallLimits,
     ) -> None:
+        self.at_s = at_s
         self._cards = CardShares(fleet.boards())
         self._terms = terms
         self._limits = limits

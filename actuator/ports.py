@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from fleet.change import ChangeSet, Step, StepState
 from fleet.cluster import Fleet
-from fleet.shape import Shape
+from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 
 
@@ -36,12 +36,21 @@ class Readiness:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """How far one step of a recorded plan is, and when that became so; what it added may be ready later."""
+    """How far one step of a recorded plan is, and when that became so.
+
+    Attributes:
+        state: How far it is.
+        at_s: Since when, seconds since the epoch.
+        note: Why, where that has to be said.
+        readiness: When what it added was there, `None` while it is not.
+        proven_at_s: When replicas of its shape had served inside the objectives for long enough, likewise.
+    """
 
     state: StepState
     at_s: float
     note: str = ""
     readiness: Readiness | None = None
+    proven_at_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,27 @@ class Rewrite:
     before: Mapping[str, Any] | None
     after: Mapping[str, Any]
     objection: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Where a workload should be, for others who act on it.
+
+    Attributes:
+        goal: What should be asked for.
+        up: Work below which capacity is added, in full reference replicas.
+        keep: Work that must stay carried, likewise.
+        short: Part of the need that stays uncarried, likewise.
+        reason: Why, one line.
+        at_s: When that was decided, seconds since the epoch.
+    """
+
+    goal: Configuration
+    up: float
+    keep: float
+    short: float
+    reason: str
+    at_s: float
 
 
 class Cluster(Protocol):
@@ -106,6 +136,14 @@ class Cluster(Protocol):
         """Set the replicas of one Deployment; `expects` is the version it must still have (`None` = any)."""
         ...
 
+    def set_floor(self, workload: WorkloadKey, replicas: int, *, expects: str | None) -> None:
+        """Set the fewest replicas of what scales a workload; `expects` is the version it must still have."""
+        ...
+
+    def publish(self, workload: WorkloadKey, advice: Advice) -> None:
+        """Say where a workload should be, in place of what was said before."""
+        ...
+
     def record(self, change: ChangeSet) -> PlanRecord:
         """Write a new plan and return what the cluster holds; of a target 20 and the first are kept."""
         ...
@@ -126,4 +164,8 @@ class Cluster(Protocol):
 
     def note_readiness(self, plan: PlanRecord, index: int, readiness: Readiness) -> PlanRecord:
         """Keep with a step that is done when what it added became ready."""
+        ...
+
+    def note_proof(self, plan: PlanRecord, index: int, at_s: float) -> PlanRecord:
+        """Keep with a step that is done that its shape has proven itself."""
         ...

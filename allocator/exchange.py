@@ -21,14 +21,15 @@ def exchange(
 
     Small slices are worse than proportional: a workload that outgrows them would take a card for what a
     quarter of it does. The goal carries more than the start, so it gives up nothing on any evidence; shapes
-    that would lower what the router can use on the way are left out. A plan under way is not turned round.
+    that would lower what the router can use on the way are left out, and those that are not proven. A plan
+    under way is not turned round.
     """
     start = standing.wanted
     best = growth
     if standing.moving_to is not None or not offers.short(start, need.up):
         return growth
     for shape in offers.by_shape:
-        if shape in growth.goal.counts or lowers(start, shape, offers):
+        if shape in growth.goal.counts or lowers(start, shape, offers) or not standing.is_proven(shape):
             continue
         replicas = max(offers.replicas_for(shape, need.keep), workload.limits.min_replicas)
         goal = Configuration({shape: replicas})

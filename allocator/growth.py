@@ -91,12 +91,12 @@ def _best_addition(demand: _Demand, goal: Configuration, room: Room) -> Growth |
 
 
 def _in_order_of_trial(demand: _Demand, goal: Configuration) -> list[Shape]:
-    """Return shapes in use, cheapest addition first, then the others likewise."""
+    """Return shapes in use, cheapest addition first, then the others likewise; unproven ones come last."""
     offers = demand.offers
 
-    def price(shape: Shape) -> tuple[bool, float, Shape]:
+    def price(shape: Shape) -> tuple[bool, bool, float, Shape]:
         cards = demand.wanted(goal, shape) * offers.by_shape[shape].gpu_share
-        return (shape not in goal.counts, cards, shape)
+        return (not demand.standing.is_proven(shape), shape not in goal.counts, cards, shape)
 
     return sorted((shape for shape in offers.by_shape if not lowers(goal, shape, offers)), key=price)
 
@@ -113,7 +113,7 @@ def _add(demand: _Demand, goal: Configuration, shape: Shape, room: Room) -> Grow
     """Return the addition of one shape as far as limits and room allow; what still stands needs no room."""
     wanted = demand.wanted(goal, shape)
     allowed = max(0, min(wanted, demand.workload.limits.max_replicas - goal.replicas))
-    leaving = demand.standing.wanted.counts.get(shape, 0) - goal.counts.get(shape, 0)
+    leaving = demand.standing.told.counts.get(shape, 0) - goal.counts.get(shape, 0)
     kept = min(allowed, max(0, leaving))
     placed, room = room.fill(shape, allowed - kept, gathers=demand.standing.gathers(shape))
     added = kept + placed

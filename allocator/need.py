@@ -26,6 +26,7 @@ class Timing:
         dwell_s: A workload keeps its replicas at least this long after a change.
         shape_dwell_s: A workload keeps its shapes at least this long after a change of shape.
         quiet_s: How long the evidence for a removal must have held.
+        trial_s: A new shape serves one replica so long inside the objectives before more is built on it.
         drain_target_s: A backlog is to be gone after this.
     """
 
@@ -35,6 +36,7 @@ class Timing:
     dwell_s: float = 600.0
     shape_dwell_s: float = 3600.0
     quiet_s: float = 600.0
+    trial_s: float = 600.0
     drain_target_s: float = 30.0
 
 

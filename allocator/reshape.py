@@ -54,7 +54,7 @@ def reshape(
     whatever it saves here, where it still carries need-keep and the way is safe.
     """
     if aim is not None and (led := _led(workload, standing, need, offers, room, timing, at_s, aim)):
-        return led
+        return _tried(led, standing, room)
     start, price = standing.wanted, offers.price(standing.wanted)
     best, best_worth = Reshape(start, room, ()), WORTHWHILE_GPU
     first_refusal: tuple[str, ...] = ()
@@ -77,7 +77,20 @@ def reshape(
                 f"{start} to {goal} frees {shares:.2f} GPU in shares, {cards} cards; carries {need.keep:.2f}"
             )
             best, best_worth = Reshape(goal, moved, (why,)), worth
-    return best if best.because else Reshape(start, room, first_refusal)
+    return _tried(best, standing, room) if best.because else Reshape(start, room, first_refusal)
+
+
+def _tried(move: Reshape, standing: Standing, room: Room) -> Reshape:
+    """Return a move, or in its place the first replica of a shape in it that is not proven."""
+    unproven = next((shape for shape in move.goal if not standing.is_proven(shape)), None)
+    start = standing.wanted
+    if unproven is None or move.goal.counts == start.counts:
+        return move
+    if unproven in start.counts:
+        return Reshape(start, room, (f"{move.goal} waits for the trial of {unproven.name}",))
+    first = start.plus(unproven, 1)
+    why = f"trial of {unproven.name}, for {move.because[0]}"
+    return Reshape(first, room.beside(standing, first) or room, (why,))
 
 
 def _led(

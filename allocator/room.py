@@ -69,7 +69,7 @@ class Room:
         """Return the room once what `goal` has beyond what stands does too, `None` if it does not fit."""
         room = self
         for shape, replicas in goal.counts.items():
-            new = max(0, replicas - standing.wanted.counts.get(shape, 0))
+            new = max(0, replicas - standing.told.counts.get(shape, 0))
             placed, room = room.fill(shape, new, gathers=standing.gathers(shape))
             if placed < new:
                 return None
@@ -116,6 +116,6 @@ def _unplaced(variants: Iterable[Variant]) -> Iterable[tuple[Variant, Shape, int
     for variant in variants:
         staying = [replica for replica in variant.replicas if not replica.is_leaving]
         waiting += [(variant, replica) for replica in staying if replica.device is None]
-        unborn.append((variant, variant.shape, max(0, variant.wanted - len(staying))))
+        unborn.append((variant, variant.shape, max(0, variant.told - len(staying))))
     waiting.sort(key=lambda one: (one[1].created_at_s, one[1].pod))
     return [*((variant, replica.shape, 1) for variant, replica in waiting), *unborn]

@@ -98,5 +98,6 @@ class ChangeSet:
 
     @property
     def is_reshape(self) -> bool:
-        """Whether the workload ends on other shapes than it started on."""
-        return set(self.start) != set(self.goal)
+        """Whether the workload ends on other shapes than it started on; one replica more is but a trial."""
+        is_trial = self.goal.replicas == self.start.replicas + 1 and set(self.start) < set(self.goal)
+        return set(self.start) != set(self.goal) and not is_trial

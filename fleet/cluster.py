@@ -12,6 +12,7 @@ from fleet.boards import Board
 from fleet.devices import Device, Pool
 from fleet.shape import Configuration, Shape
 from fleet.workload import Mode, WorkloadKey
+from fleet.writers import Scaler, Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +73,12 @@ class Variant:
     Attributes:
         name: Deployment name.
         shape: What each replica runs on.
-        wanted: `spec.replicas`.
+        wanted: What we ask for: `spec.replicas`, or the floor of what scales it.
         version: Version that a write must still find (`metadata.resourceVersion`).
         is_base: The user's own Deployment; the others are copies that foreslice keeps.
         replicas: Its pods.
         alternatives: Shapes that its replicas take where there is no room for `shape`.
+        autoscaled: `spec.replicas` where something else sets them above our floor, else 0.
     """
 
     name: str
@@ -86,6 +88,12 @@ class Variant:
     is_base: bool
     replicas: tuple[Replica, ...] = ()
     alternatives: tuple[Shape, ...] = ()
+    autoscaled: int = 0
+
+    @property
+    def told(self) -> int:
+        """Replicas that are asked for, by us or by what scales it."""
+        return max(self.wanted, self.autoscaled)
 
     @property
     def ready(self) -> int:
@@ -181,6 +189,7 @@ class Standing:
             from the plans kept in the cluster, so that a restart forgets nothing.
         reshaped_at_s: When a plan last took it to other shapes, `None` if never.
         moving_to: Goal of a plan that is not finished, `None` if there is none.
+        moving_from: What was asked for when that plan was decided, likewise.
         before: What was asked for before foreslice first changed it, `None` if it never did.
         falls: What kept plans took away.
         starts: Additions of kept plans that have become ready.
@@ -191,6 +200,12 @@ class Standing:
         held_until_s: Until when its owner has nothing moved or removed, seconds since the epoch.
         approval: What its owner agrees to where the mode is advise.
         may_have_variants: Whether copies of it on other shapes can be made.
+        changes_per_day: Changes that give replicas up which its owner lets be made in a day, `None` = any.
+        scalers: What sets its replicas by load.
+        writers: Who else writes its replicas, or applies its Deployment.
+        written_by_hand_at_s: When a person last wrote its replicas and nobody since, `None` if never.
+        proven: Shapes that have served it inside its objectives for long enough; `None` = nobody asks.
+        forbidden: Why nothing may be written for it, one clause; empty = something may.
     """
 
     key: WorkloadKey
@@ -198,6 +213,7 @@ class Standing:
     changed_at_s: float | None = None
     reshaped_at_s: float | None = None
     moving_to: Configuration | None = None
+    moving_from: Configuration | None = None
     before: Configuration | None = None
     falls: tuple[Fall, ...] = ()
     starts: tuple[Start, ...] = ()
@@ -208,6 +224,16 @@ class Standing:
     held_until_s: float = -inf
     approval: Approval | None = None
     may_have_variants: bool = True
+    changes_per_day: int | None = None
+    scalers: tuple[Scaler, ...] = ()
+    writers: tuple[Writer, ...] = ()
+    written_by_hand_at_s: float | None = None
+    proven: tuple[Shape, ...] | None = None
+    forbidden: str = ""
+
+    def is_proven(self, shape: Shape) -> bool:
+        """Return whether replicas of a shape may be relied on; those that its owner runs may."""
+        return self.proven is None or shape == self.own.shape or shape in self.proven
 
     def variant(self, shape: Shape) -> Variant | None:
         """Return the Deployment whose replicas have this shape."""
@@ -236,8 +262,14 @@ class Standing:
 
     @cached_property
     def wanted(self) -> Configuration:
-        """What was asked for, ready or not."""
+        """What we asked for, ready or not."""
         return Configuration(sum((variant.asked for variant in self.variants), Counter()))
+
+    @cached_property
+    def told(self) -> Configuration:
+        """What is asked for, by us or by what scales it, ready or not."""
+        above = ({variant.shape: variant.told - variant.wanted} for variant in self.variants)
+        return Configuration(sum(map(Counter, above), Counter(self.wanted.counts)))
 
     @cached_property
     def ready(self) -> Configuration:

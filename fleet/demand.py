@@ -53,6 +53,8 @@ class NowReading:
         distrust: Why this reading must not support a removal; empty = trusted.
         origin: What was counted for the arrivals.
         answered: Pods that gave first tokens, or ended requests, in the last minute.
+        inside: Pods that served in the last minute and whose means are inside the objectives.
+        outside: Pods of which a mean is beyond its objective, or in front of which requests wait.
     """
 
     workload: WorkloadKey
@@ -64,6 +66,8 @@ class NowReading:
     distrust: tuple[str, ...] = ()
     origin: DemandOrigin = DemandOrigin.NOWHERE
     answered: frozenset[str] = frozenset()
+    inside: frozenset[str] = frozenset()
+    outside: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

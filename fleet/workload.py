@@ -84,6 +84,14 @@ class Mode(IntEnum):
         return self == Mode.FULL
 
 
+class Way(StrEnum):
+    """How a workload is acted on: which field of whose object is written."""
+
+    OWN = "own"
+    FLOOR = "floor"
+    PUBLISH = "publish"
+
+
 class Router(StrEnum):
     """How requests are spread over the replicas of a workload."""
 
@@ -138,6 +146,7 @@ class Workload:
         limits: Replica bounds.
         mechanism: How its shapes are made real, a key of the mechanism table.
         scheduler: Name of the scheduler that places its pods.
+        way: How it is acted on.
     """
 
     key: WorkloadKey
@@ -150,3 +159,4 @@ class Workload:
     limits: Limits = field(default_factory=Limits)
     mechanism: str = "dra"
     scheduler: str = "default-scheduler"
+    way: Way = Way.OWN

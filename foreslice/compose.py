@@ -270,6 +270,7 @@ def loop_of(settings: Settings, surroundings: Surroundings) -> Loop:
         dwell_s=loop.dwell,
         shape_dwell_s=loop.shape_dwell,
         quiet_s=loop.quiet,
+        trial_s=loop.trial,
     )
     workloads = tuple(w for w in workloads_of(settings) if w.mode is not Mode.OFF)
     learnt = Learnt(surroundings.shelf)

@@ -44,7 +44,8 @@ def run_restore(config: Path, names: Sequence[str], *, every: bool, wait: str, a
             with rights(key):
                 Owner(server).annotate(key, {PAUSED: "true"})
         cluster = KubeCluster(server, {key.namespace for key in keys}, lambda: 0)
-        restoration = Restoration(stack.enter_context(closing(cluster)), keys)
+        ways = {w.key: w.way for w in workloads_of(settings) if w.key in keys}
+        restoration = Restoration(stack.enter_context(closing(cluster)), ways)
         status = stack.enter_context(show.console(to_stderr=True).status("giving workloads back"))
         while results := restoration.turn(WallClock().now_s()):
             done += [result for result in results if result.is_write]

@@ -17,6 +17,7 @@ from actuator.gate import Terms
 from actuator.objects.rehearsal import sketches
 from actuator.outcome import Outcome, StepResult
 from actuator.ports import Cluster, Rewrite
+from actuator.ways import with_ways
 from allocator.decide import Decision, Question, plan
 from fleet.change import ChangeSet, Step
 from fleet.cluster import Fleet
@@ -25,7 +26,7 @@ from fleet.workload import WorkloadKey
 from foreslice import output, show
 from foreslice.compose import loop_of, surroundings_of
 from foreslice.selection import load_settled
-from foreslice.settings.load import rules_of
+from foreslice.settings.load import rules_of, workloads_of
 from foreslice.settings.schema import Settings
 from foreslice.tick import Loop
 
@@ -81,7 +82,8 @@ def _live(settings: Settings, folder: Path) -> Preview:
         if surroundings.cluster is None:
             raise UnavailableError("no cluster is seen, so nothing would be written")
         loop.plan()
-        preview = of_loop(loop, surroundings.cluster)
+        ways = {workload.key: workload.way for workload in workloads_of(settings)}
+        preview = of_loop(loop, with_ways(surroundings.cluster, ways))
         if settings.cluster.kind == "embedded":
             preview = replace(preview, conditions=(*preview.conditions, SIMULATED))
         return preview

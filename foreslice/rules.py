@@ -8,29 +8,29 @@ from datetime import UTC, datetime, timedelta
 
 from apscheduler.triggers.cron import CronTrigger
 
+from actuator.budgets import ChangeBudget
+from actuator.execute import MOVES_IN_FLIGHT
 from actuator.pace import FallLimits
 from allocator.market import Market
 from foreslice.boosts import Boost
 
 
 @dataclass(frozen=True, slots=True)
-class Freeze:
-    """A time in which nothing is moved or removed; additions go on.
+class Times:
+    """Times that come once, or again and again.
 
     Attributes:
-        because: What it is for, one line.
-        begins: When it begins, again and again, or `None` for one that happens once.
+        begins: When one begins, again and again, or `None` for one that comes once.
         lasts_s: How long it lasts each time, in seconds.
-        from_s: Beginning of one that happens once, seconds since the epoch.
+        from_s: Beginning of one that comes once, seconds since the epoch.
     """
 
-    because: str
     begins: CronTrigger | None
     lasts_s: float
     from_s: float = 0.0
 
     def ends_s(self, at_s: float) -> float | None:
-        """Return when the freeze ends that `at_s` is in, seconds since the epoch; `None` outside of it."""
+        """Return when the time ends that `at_s` is in, seconds since the epoch; `None` outside of it."""
         begun_s = self.from_s if self.begins is None else self._last_begin_s(self.begins, at_s)
         if begun_s is None or not begun_s <= at_s < begun_s + self.lasts_s:
             return None
@@ -43,6 +43,27 @@ class Freeze:
 
 
 @dataclass(frozen=True, slots=True)
+class Freeze:
+    """A time in which nothing is moved or removed; additions go on.
+
+    Attributes:
+        because: What it is for, one line.
+        times: When it is.
+    """
+
+    because: str
+    times: Times
+
+
+@dataclass(frozen=True, slots=True)
+class TimedBudget:
+    """A budget of changes and when it holds, `None` = always."""
+
+    budget: ChangeBudget
+    times: Times | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """What the operator lets the loop do.
 
@@ -52,6 +73,8 @@ class Rules:
         freezes: When nothing is moved or removed.
         boosts: Rises that are announced.
         market: What cards cost, and what queues may use.
+        budgets: How many changes may be made, and when.
+        at_once: Workloads that may be losing replicas at the same time.
     """
 
     acting: bool
@@ -59,11 +82,18 @@ class Rules:
     freezes: tuple[Freeze, ...] = ()
     boosts: tuple[Boost, ...] = ()
     market: Market = field(default_factory=Market)
+    budgets: tuple[TimedBudget, ...] = ()
+    at_once: int = MOVES_IN_FLIGHT
 
     def frozen(self, at_s: float) -> Iterable[str]:
         """Yield why nothing is moved or removed at this time, one line each."""
         for freeze in self.freezes:
-            ends_s = freeze.ends_s(at_s)
+            ends_s = freeze.times.ends_s(at_s)
             if ends_s is not None:
                 until = datetime.fromtimestamp(ends_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
                 yield f"frozen until {until}: {freeze.because}"
+
+    def budgets_at(self, at_s: float) -> tuple[ChangeBudget, ...]:
+        """Return the budgets that hold at this time."""
+        held = (each for each in self.budgets if each.times is None or each.times.ends_s(at_s) is not None)
+        return tuple(each.budget for each in held)

@@ -15,10 +15,11 @@ from actuator.execute import Executor
 from actuator.gate import Terms
 from actuator.outcome import Outcome, StepResult
 from actuator.ports import Cluster
+from actuator.ways import with_ways
 from fleet.cards import CardShares
 from fleet.cluster import Fleet, Standing
 from fleet.shape import Configuration
-from fleet.workload import Mode, Router, Workload, WorkloadKey
+from fleet.workload import Mode, Router, Way, Workload, WorkloadKey
 
 TRIES = 3
 
@@ -52,6 +53,7 @@ def raise_below(
         because: Why it is done, one clause, kept with the plan.
     """
     acting = {workload.key: _adding(workload.mode) for workload in workloads if workload.mode.may_add}
+    cluster = with_ways(cluster, {workload.key: workload.way for workload in workloads})
     results = _raised(cluster, acting, at_s, because)
     for _ in range(TRIES - 1):
         went = tuple(result for result in results if result.outcome is not Outcome.FAILED)
@@ -86,16 +88,20 @@ class Restoration:
     Call `turn` until nothing is left to be done. Each holds as many cards in the end as it does now, and no
     fewer than before foreslice came; a copy goes as what takes its place becomes ready.
 
+    A floor goes back to what its owner had it at.
+
     Args:
         cluster: What is written to.
-        keys: Workloads to take back.
+        ways: Workloads to take back, with how they are acted on.
     """
 
-    def __init__(self, cluster: Cluster, keys: Sequence[WorkloadKey]) -> None:
+    def __init__(self, cluster: Cluster, ways: Mapping[WorkloadKey, Way]) -> None:
+        cluster = with_ways(cluster, ways)
         self._cluster = cluster
-        self._keys = tuple(keys)
+        self._ways = ways
+        self._keys = tuple(ways)
         # What an owner asks of us while we look after a workload does not keep us from leaving it.
-        self._executor = Executor(_Unrestricted(cluster), moves_in_flight=len(keys))
+        self._executor = Executor(_Unrestricted(cluster), moves_in_flight=len(ways))
         self._goals = dict(self._returns(cluster.view(self._keys)))
 
     def turn(self, at_s: float) -> tuple[StepResult, ...]:
@@ -119,6 +125,8 @@ class Restoration:
                 if standing.moving_to is not None and set(standing.moving_to) == {own}:
                     # A restoration that broke off goes on to its goal: on the way there, more is held.
                     held = standing.moving_to.replicas
+                elif self._ways[standing.key] is Way.FLOOR:
+                    held = 0
                 else:
                     held = ceil(cards.total([standing.wanted]) / cards.of(own) - _ROUNDING)
                 yield standing.key, Configuration({own: max(held, standing.safe.replicas)})

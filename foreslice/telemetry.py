@@ -144,6 +144,16 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
         ((key, (), timing.lead_s) for key, timing in tick.timing.items()),
     )
     yield _by_workload(
+        "foreslice_target_replicas",
+        "Replicas that should be asked for, by shape.",
+        (
+            (decision.workload, (str(shape),), replicas)
+            for decision in tick.decisions
+            for shape, replicas in decision.goal.counts.items()
+        ),
+        "shape",
+    )
+    yield _by_workload(
         "foreslice_short_replicas",
         "Work that no allowed configuration carries, in full reference replicas.",
         ((decision.workload, (), decision.short) for decision in tick.decisions),

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 
 from actuator.diff import diff
 from actuator.execute import Executor
-from actuator.gate import Terms
 from actuator.guards import Halt, halt
 from actuator.outcome import StepResult
 from actuator.ports import Cluster
+from actuator.publish import Publisher
+from actuator.ways import with_ways
 from allocator.decide import Decision, Question, additions, cards_if_packed, plan
 from allocator.lead import lead_times_s
 from allocator.need import Evidence, Need, Timing, need_of, reactive_rate_per_s
@@ -24,13 +25,16 @@ from fleet.cards import CardShares
 from fleet.cluster import Fleet
 from fleet.demand import NowReading, Unserved
 from fleet.errors import UnavailableError
-from fleet.shape import Configuration, Shape
+from fleet.shape import Configuration
 from fleet.workload import Tier, Workload, WorkloadKey
+from foreslice.advice import advices
 from foreslice.boosts import announced
 from foreslice.clock import Clock
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
+from foreslice.terms import ready_shapes, rivals, terms_of, within_reach_of
+from foreslice.trials import Trials
 from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import MetricsSource
 from predictor.shared import Beside
@@ -115,11 +119,20 @@ class Loop:
         self._clock = clock
         self._metrics = metrics
         self._observatory = observatory
-        self._cluster = cluster
+        self._cluster = with_ways(cluster, {w.key: w.way for w in workloads}) if cluster is not None else None
         self._rules = rules
         self._executor = (
-            Executor(cluster, dry_run=not rules.acting, limits=rules.limits) if cluster is not None else None
+            Executor(
+                self._cluster,
+                dry_run=not rules.acting,
+                moves_in_flight=rules.at_once,
+                limits=rules.limits,
+            )
+            if self._cluster is not None
+            else None
         )
+        self._trials = Trials(timing.trial_s)
+        self._publisher = Publisher(self._cluster) if self._cluster is not None else None
         self._outlooks = observatory.blind()
         self.forecast_trouble = "no forecast has been made yet"
         self._unknown_since_s: dict[WorkloadKey, float] = {}
@@ -133,7 +146,7 @@ class Loop:
         """Read the buckets that closed and forecast anew; on trouble the last forecasts stay and age."""
         self._learnt.shelf.look(self._clock.now_s())
         try:
-            self._outlooks = self._observatory.refresh(self._clock.now_s(), _shapes(self._view([])))
+            self._outlooks = self._observatory.refresh(self._clock.now_s(), ready_shapes(self._view([])))
             self.forecast_trouble = ""
             self._learnt.notches.turn(self._clock.now_s(), self._unserved())
         except UnavailableError as error:
@@ -182,11 +195,18 @@ class Loop:
             is_leader=is_leader,
         )
         stops = replace(stops, moves=(*stops.moves, *self._rules.frozen(seen.at_s)))
+        self._trials.turn(question.fleet, seen.readings, seen.at_s)
+        if self._rules.acting and not stops.everything:
+            self._trials.keep(self._cluster, seen.at_s)
         due = tuple(self._made_safe(additions(question), question.fleet, seen.at_s))
         decisions = tuple(self._with_plans(due, question.fleet, seen.at_s, stops))
         changes = diff(question.fleet, decisions, seen.at_s)
-        results = self._executor.run(changes, self._terms(seen), seen.at_s, stops)
+        budgets = self._rules.budgets_at(seen.at_s)
+        terms = terms_of(self._workloads, question.fleet, seen.outlooks, seen.needs, seen.readings)
+        results = self._executor.run(changes, terms, seen.at_s, stops, budgets)
         conditions = (*seen.conditions, *stops.everything, *stops.moves)
+        if self._publisher is not None and self._rules.acting and not stops.everything:
+            conditions += self._publisher.turn(advices(decisions, self._workloads, seen.at_s))
         return replace(
             seen,
             decisions=decisions,
@@ -244,11 +264,12 @@ class Loop:
         )
         if fleet is None:
             return seen, None
+        reached = within_reach_of(self._workloads, fleet, outlooks)
         question = Question(
             fleet=fleet,
-            workloads=self._workloads,
+            workloads=tuple(workload for workload, _ in reached),
             needs={(key, 0): need for key, need in needs.items()},
-            offers={key: look.offers.for_standing(fleet.standing(key)) for key, look in outlooks.items()},
+            offers={workload.key: offers for workload, offers in reached},
             timing=timing,
             at_s=at_s,
             market=self._rules.market,
@@ -261,25 +282,6 @@ class Loop:
         standings = fleet.standings if fleet is not None else ()
         leads_s = lead_times_s(standings, tiers, self._timing.lead_s)
         return {key: replace(self._timing, lead_s=lead_s, regrow_s=lead_s) for key, lead_s in leads_s.items()}
-
-    def _terms(self, seen: Tick) -> dict[WorkloadKey, Terms]:
-        """Return what the executor judges each step by, in the order of the workloads."""
-        return {
-            workload.key: Terms(
-                mode=workload.mode,
-                router=workload.router,
-                minimum=workload.limits.min_replicas,
-                capacities=seen.outlooks[workload.key].offers.works,
-                need_keep=seen.needs[workload.key].keep,
-                distrust=seen.needs[workload.key].distrust,
-                hour_peak=seen.outlooks[workload.key].hour_peak,
-                is_fall_foreseen=seen.outlooks[workload.key].is_fall_foreseen,
-                answered=seen.readings[workload.key].answered
-                if workload.key in seen.readings
-                else frozenset(),
-            )
-            for workload in self._workloads
-        }
 
     def _view(self, conditions: list[str]) -> Fleet | None:
         if self._cluster is None:
@@ -294,6 +296,7 @@ class Loop:
         }
         conditions += [f"{key}: {fleet.refused.get(key, 'no such Deployment')}" for key in sorted(missing)]
         conditions += sorted(set(fleet.barred.values()))
+        conditions += rivals(self._workloads, fleet)
         return fleet
 
     def _readings(
@@ -306,7 +309,7 @@ class Loop:
             conditions.append(f"demand now is not read: {error}")
             return {}
         self._metrics_read_at_s = at_s
-        ready = _shapes(fleet)
+        ready = ready_shapes(fleet)
         return {
             workload.key: now_reading(
                 samples[workload.key],
@@ -388,13 +391,3 @@ class Loop:
             else:
                 yield decision
         yield from planned
-
-
-def _shapes(fleet: Fleet | None) -> dict[WorkloadKey, dict[str, Shape]]:
-    """Return what every ready pod runs on, by workload."""
-    if fleet is None:
-        return {}
-    return {
-        standing.key: {r.pod: r.shape for v in standing.variants for r in v.replicas if r.serves}
-        for standing in fleet.standings
-    }

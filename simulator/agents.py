@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from fleet.boards import Board
 from simulator.api import Api
+from simulator.autoscalers import AutoscalerController
 from simulator.claims import ClaimController
 from simulator.clock import Clock
 from simulator.delays import Delays
@@ -29,5 +30,6 @@ def start_control_plane(api: Api, clock: Clock, delays: Delays) -> None:
     """Start the controllers and the scheduler that a real control plane would bring."""
     DeploymentController(api, clock)
     DisruptionController(api, clock)
+    AutoscalerController(api, clock)
     ClaimController(api, clock)
     Scheduler(api, clock, delays)

@@ -52,11 +52,26 @@ CLAIM_TEMPLATE = Kind(
 SLICE = Kind("resource.k8s.io/v1", "ResourceSlice", "resourceslices", is_namespaced=False, has_status=False)
 LEASE = Kind("coordination.k8s.io/v1", "Lease", "leases", has_status=False)
 BUDGET = Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
+AUTOSCALER = Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
 FRACTION_PLAN = Kind("foreslice.dev/v1alpha1", "FractionPlan", "fractionplans")
+FRACTION_TARGET = Kind("foreslice.dev/v1alpha1", "FractionTarget", "fractiontargets")
 
 KINDS = {
     (kind.api_version, kind.name): kind
-    for kind in (NODE, POD, BINDING, DEPLOYMENT, BUDGET, CLAIM, CLAIM_TEMPLATE, SLICE, LEASE, FRACTION_PLAN)
+    for kind in (
+        NODE,
+        POD,
+        BINDING,
+        DEPLOYMENT,
+        BUDGET,
+        AUTOSCALER,
+        CLAIM,
+        CLAIM_TEMPLATE,
+        SLICE,
+        LEASE,
+        FRACTION_PLAN,
+        FRACTION_TARGET,
+    )
 }
 
 

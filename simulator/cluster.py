@@ -11,14 +11,27 @@ from actuator.objects.plans import newest_first, plan_of, record_of, status_of, 
 from actuator.objects.rehearsal import Stage, rewrites
 from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
+from actuator.objects.targets import status_of as advice_status
+from actuator.objects.targets import target_of
 from actuator.objects.variants import is_variant_of, variant_objects
-from actuator.ports import PlanRecord, Readiness, Rewrite, StepRecord
+from actuator.objects.writers import scalers_of
+from actuator.ports import Advice, PlanRecord, Readiness, Rewrite, StepRecord
 from fleet.change import ChangeSet, Step, StepState
 from fleet.cluster import Fleet
 from fleet.errors import ConflictError, RefusedError
 from fleet.shape import Shape
 from fleet.workload import WorkloadKey
-from simulator.api import BUDGET, CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, FRACTION_PLAN, POD, SLICE
+from simulator.api import (
+    AUTOSCALER,
+    BUDGET,
+    CLAIM,
+    CLAIM_TEMPLATE,
+    DEPLOYMENT,
+    FRACTION_PLAN,
+    FRACTION_TARGET,
+    POD,
+    SLICE,
+)
 from simulator.store import ObjectStore
 
 
@@ -56,6 +69,7 @@ class EmbeddedCluster:
                 pods=self._store.list(POD),
                 plans=self._store.list(FRACTION_PLAN),
                 budgets=self._store.list(BUDGET),
+                autoscalers=self._store.list(AUTOSCALER),
             )
             self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans)
         return self._seen[1]
@@ -101,6 +115,23 @@ class EmbeddedCluster:
         metadata = {**held["metadata"], "resourceVersion": version_of(held) if expects is None else expects}
         self._store.replace({**held, "metadata": metadata, "spec": {**held["spec"], "replicas": replicas}})
 
+    def set_floor(self, workload: WorkloadKey, replicas: int, *, expects: str | None) -> None:
+        """Set the fewest replicas of what scales a workload; `expects` is the version it must still have."""
+        found = scalers_of(self._base(workload), self._store.list(AUTOSCALER, workload.namespace))
+        if not found:
+            raise RefusedError(f"nothing scales Deployment {workload}")
+        held = self._store.get(AUTOSCALER, workload.namespace, found[0].name)
+        if held is None:
+            raise ConflictError(f"{found[0].kind} {workload.namespace}/{found[0].name} does not exist")
+        metadata = {**held["metadata"], "resourceVersion": version_of(held) if expects is None else expects}
+        self._store.replace({**held, "metadata": metadata, "spec": {**held["spec"], "minReplicas": replicas}})
+
+    def publish(self, workload: WorkloadKey, advice: Advice) -> None:
+        """Say where a workload should be, in place of what was said before."""
+        held = self._store.get(FRACTION_TARGET, workload.namespace, workload.name)
+        held = held or self._store.create(target_of(self._base(workload)))
+        self._store.replace_status({**held, "status": advice_status(advice)})
+
     def record(self, change: ChangeSet) -> PlanRecord:
         """Write a new plan and return what the cluster holds; of a target 20 and the first are kept."""
         namespace = change.target.namespace
@@ -129,6 +160,10 @@ class EmbeddedCluster:
     def note_readiness(self, plan: PlanRecord, index: int, readiness: Readiness) -> PlanRecord:
         """Keep with a step that is done when what it added became ready."""
         return self._mark(plan, index, replace(plan.steps[index], readiness=readiness))
+
+    def note_proof(self, plan: PlanRecord, index: int, at_s: float) -> PlanRecord:
+        """Keep with a step that is done that its shape has proven itself."""
+        return self._mark(plan, index, replace(plan.steps[index], proven_at_s=at_s))
 
     def _mark(self, plan: PlanRecord, index: int, step: StepRecord) -> PlanRecord:
         namespace, name = plan.change.target.namespace, plan.change.name

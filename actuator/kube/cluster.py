@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -12,8 +12,10 @@ from threading import Lock
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.errors import ExistsError, NotFoundError
 from actuator.kube.mirror import Mirror, Scope
+from actuator.kube.records import NO_PLANS, Fence, Records
 from actuator.kube.reflector import Reflector
 from actuator.kube.resources import (
+    AUTOSCALERS,
     BUDGETS,
     CLAIM_TEMPLATES,
     CLAIMS,
@@ -22,28 +24,27 @@ from actuator.kube.resources import (
     OF_WORKLOADS,
     PLANS,
     PODS,
+    SCALED_OBJECTS,
     SERVING,
     SLICES,
     STATEFUL_SETS,
     Resource,
 )
-from actuator.kube.scale import apply_scale, is_as_decided_on, scaled, scaling
-from actuator.manifest import Json, version_of
+from actuator.kube.scale import apply_field, flooring, is_as_decided_on, scaled, scaling
+from actuator.manifest import Json, key_of, version_of
 from actuator.objects.history import PlanReader
-from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
 from actuator.objects.rehearsal import Stage, rewrites
 from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.objects.variants import is_variant_of, variant_objects
-from actuator.ports import PlanRecord, Readiness, Rewrite, StepRecord
-from fleet.change import ChangeSet, Step, StepState
+from actuator.objects.writers import scalers_of
+from actuator.ports import Advice, PlanRecord, Rewrite
+from fleet.change import ChangeSet, Step
 from fleet.cluster import Fleet
 from fleet.errors import ConflictError, RefusedError, UnavailableError
 from fleet.shape import Shape
 from fleet.workload import WorkloadKey
-
-Fence = Callable[[], int]
-"""Returns how often the lead has changed hands up to ours; raises `RefusedError` where it is not ours."""
+from fleet.writers import Scaler
 
 FIRST_LIST_S = 20.0
 """How long a view waits for what was never listed."""
@@ -53,10 +54,11 @@ CATCH_UP_S = 1.0
 
 _PAUSE_S = 0.01
 
-NO_PLANS = "the cluster does not know FractionPlan, so nothing can be done: kubectl apply -f deploy/crds"
+SCALERS = {resource.kind: resource for resource in (AUTOSCALERS, SCALED_OBJECTS)}
+"""What sets replicas by load, by kind, in the order in which `scalers_of` takes them."""
 
 
-class KubeCluster:
+class KubeCluster(Records):
     """Implements `actuator.ports.Cluster` on an API server. Close it in the end.
 
     It is read by watches, so a view costs no request; it shows what we wrote at once, and what others wrote
@@ -70,9 +72,7 @@ class KubeCluster:
     """
 
     def __init__(self, server: ApiServer, namespaces: Iterable[str], fence: Fence) -> None:
-        self._server = server
-        self._fence = fence
-        self._mirror = Mirror()
+        super().__init__(server, Mirror(), fence)
         self._slices = SliceReader()
         self._plans = PlanReader()
         self._lock = Lock()
@@ -120,6 +120,8 @@ class KubeCluster:
                     pods=held[PODS],
                     plans=held[PLANS],
                     budgets=held[BUDGETS],
+                    autoscalers=held[AUTOSCALERS],
+                    scaled_objects=held[SCALED_OBJECTS],
                 )
                 self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans)
             return self._seen[1]
@@ -187,7 +189,7 @@ class KubeCluster:
             raise RefusedError(f"Deployment {workload.namespace}/{variant} is no variant of {workload}")
         while True:
             try:
-                scale = self._apply_scale(scope, variant, replicas, expects)
+                scale = self._apply_scale(scope, variant, replicas, expects, base)
             except ConflictError:
                 newer = self._newer(scope, variant, expects) if version_of(held) == expects else None
                 if newer is None or not is_as_decided_on(held, newer, replicas):
@@ -199,52 +201,56 @@ class KubeCluster:
 
     def record(self, change: ChangeSet) -> PlanRecord:
         """Write a new plan and return what the cluster holds; of a target 20 and the first are kept."""
-        scope = Scope(PLANS, change.target.namespace)
-        try:
-            held = self._create(scope, plan_of(change, self.reference(change.target)["kind"]))
-        except ExistsError:
-            return self._kept(change)
-        except NotFoundError as error:
-            raise RefusedError(NO_PLANS) from error
-        for name in to_delete(self.plans(change.target)):
-            self._fence()
-            self._server.request("DELETE", PLANS.path(scope.namespace, name))
-        return record_of(held)
+        return self._record(change, self.reference(change.target)["kind"])
 
-    def plans(self, workload: WorkloadKey) -> tuple[PlanRecord, ...]:
-        """Return the kept plans of a workload, newest first; none where plans are not known at all."""
-        labels = ",".join(f"{key}={value}" for key, value in target_labels(workload).items())
-        try:
-            found = self._server.request(
-                "GET", PLANS.path(workload.namespace), None, {"labelSelector": labels}
-            )
-        except NotFoundError:
-            return ()
-        return newest_first(record_of(plan) for plan in found["items"])
+    def publish(self, workload: WorkloadKey, advice: Advice) -> None:
+        """Say where a workload should be, in place of what was said before."""
+        self._publish(self._base(workload), advice)
 
-    def claim_step(self, plan: PlanRecord, index: int, at_s: float) -> PlanRecord:
-        """Mark a step as claimed before its first write, on the plan's version."""
-        return self._mark(plan, index, StepRecord(StepState.CLAIMED, at_s))
+    def set_floor(self, workload: WorkloadKey, replicas: int, *, expects: str | None) -> None:
+        """Set the fewest replicas of what scales a workload; `expects` is the version it must still have."""
+        scaler = self._scaler(workload)
+        scope = Scope(SCALERS[scaler.kind], workload.namespace)
+        path = scope.resource.path(scope.namespace, scaler.name)
+        where, field = f"{scaler.kind} {scope.namespace}/{scaler.name}", f"spec.{scaler.floor_field}"
+        while True:
+            body = flooring(scope.namespace, scaler, replicas, expects)
+            try:
+                held = self._apply(path, body, where, field, is_autoscaled=False)
+            except ConflictError:
+                # Its controller writes its status all the time.
+                is_ours = scaler.version == expects and replicas >= scaler.floor
+                newer = self._newer(scope, scaler.name, expects) if is_ours else None
+                if newer is None or self._scaler(workload).floor != scaler.floor:
+                    raise
+                scaler, expects = self._scaler(workload), version_of(newer)
+            else:
+                self._mirror.take(scope, held)
+                return
 
-    def finish_step(
-        self, plan: PlanRecord, index: int, state: StepState, at_s: float, note: str = ""
-    ) -> PlanRecord:
-        """Mark a step as done, failed or superseded, or as pending again where it was held."""
-        return self._mark(plan, index, StepRecord(state, at_s, note))
-
-    def note_readiness(self, plan: PlanRecord, index: int, readiness: Readiness) -> PlanRecord:
-        """Keep with a step that is done when what it added became ready."""
-        return self._mark(plan, index, replace(plan.steps[index], readiness=readiness))
-
-    def _apply_scale(self, scope: Scope, name: str, replicas: int, expects: str | None) -> Json:
+    def _apply_scale(self, scope: Scope, name: str, replicas: int, expects: str | None, base: Json) -> Json:
         path = scope.resource.path(scope.namespace, name, "scale")
         body = scaling(scope.namespace, name, replicas, expects)
+        where = f"{scope.resource.kind} {scope.namespace}/{name}"
+        return self._apply(path, body, where, "spec.replicas", is_autoscaled=bool(self._scalers(base)))
 
+    def _apply(self, path: str, body: Json, where: str, field: str, *, is_autoscaled: bool) -> Json:
         def apply(*, force: bool) -> Json:
             self._fence()
             return self._server.apply(path, body, force=force)
 
-        return apply_scale(apply, f"{scope.resource.kind} {scope.namespace}/{name}")
+        return apply_field(apply, where, field, is_autoscaled=is_autoscaled)
+
+    def _scaler(self, workload: WorkloadKey) -> Scaler:
+        """Return what scales a workload; `RefusedError` if nothing does."""
+        found = self._scalers(self._base(workload))
+        if not found:
+            raise RefusedError(f"nothing scales Deployment {workload}")
+        return found[0]
+
+    def _scalers(self, base: Json) -> tuple[Scaler, ...]:
+        namespace = key_of(base).namespace
+        return scalers_of(base, *(self._mirror.list(Scope(kind, namespace)) for kind in SCALERS.values()))
 
     def _objection(self, rewrite: Rewrite) -> str:
         """Return what the API server has against writing something, empty = nothing."""
@@ -257,9 +263,11 @@ class KubeCluster:
             else:
                 path = resource.path(namespace, name, "scale")
                 scale = scaling(namespace, name, body["spec"]["replicas"], None)
-                apply_scale(
+                apply_field(
                     partial(self._server.apply, path, scale, is_dry=True),
                     f"{body['kind']} {namespace}/{name}",
+                    "spec.replicas",
+                    is_autoscaled=True,
                 )
         except NotFoundError:
             return NO_PLANS
@@ -276,37 +284,6 @@ class KubeCluster:
                 return held
             time.sleep(_PAUSE_S)
         return None
-
-    def _mark(self, plan: PlanRecord, index: int, step: StepRecord) -> PlanRecord:
-        scope, name = Scope(PLANS, plan.change.target.namespace), plan.change.name
-        steps = (*plan.steps[:index], step, *plan.steps[index + 1 :])
-        body = {
-            "apiVersion": PLANS.api_version,
-            "kind": PLANS.kind,
-            "metadata": {"namespace": scope.namespace, "name": name, "resourceVersion": plan.version},
-            "status": {"leaseTransitions": self._fence(), **status_of(steps)},
-        }
-        try:
-            # Nobody else writes the status, and the version that it carries says that nobody did.
-            held = self._server.apply(PLANS.path(scope.namespace, name, "status"), body, force=True)
-        except NotFoundError as error:
-            raise ConflictError(f"{PLANS.kind} {scope.namespace}/{name} does not exist") from error
-        self._mirror.take(scope, held)
-        return record_of(held)
-
-    def _kept(self, change: ChangeSet) -> PlanRecord:
-        for record in self.plans(change.target):
-            if record.change.name == change.name:
-                return record
-        raise ConflictError(
-            f"{PLANS.kind} {change.target.namespace}/{change.name} is not kept as a plan of ours"
-        )
-
-    def _create(self, scope: Scope, body: Json) -> Json:
-        self._fence()
-        held = self._server.create(scope.path, body)
-        self._mirror.take(scope, held)
-        return held
 
     def _own(self, workload: WorkloadKey) -> tuple[Resource, Json] | None:
         """Return the workload's own object and what it is, `None` if there is none."""

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 
-from actuator.kube.resources import Resource
+from actuator.kube.resources import DEPLOYMENTS, Resource
 from actuator.manifest import Json, key_of, version_of
+from actuator.objects.writers import without_other_fields
 from fleet.workload import WorkloadKey
 
 
@@ -99,7 +100,10 @@ class Mirror:
 
 def _trimmed(resource: Resource, body: Json) -> Json:
     """Return an object that says what it is, without the part that nobody reads."""
-    metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
+    if resource is DEPLOYMENTS:
+        metadata = without_other_fields(body)
+    else:
+        metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
     return {**resource.named(body), "metadata": metadata}
 
 

@@ -15,7 +15,7 @@ from actuator.kube.apiserver import ApiServer, parsed
 from actuator.kube.errors import ExpiredError, NotFoundError, error_of
 from actuator.kube.listing import listed
 from actuator.kube.mirror import Scope
-from actuator.kube.resources import PLANS
+from actuator.kube.resources import OPTIONAL
 from actuator.manifest import Json, version_of
 from fleet.errors import ForesliceError, UnavailableError
 
@@ -115,8 +115,7 @@ class Reflector:
         try:
             bodies, version = listed(self._server, self._scope.path)
         except NotFoundError:
-            # Without its custom resource foreslice still observes; any other kind must be served.
-            if self._scope.resource is PLANS:
+            if self._scope.resource in OPTIONAL:
                 self._sink.clear(self._scope)
                 self._heard("")
             raise

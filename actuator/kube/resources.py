@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from actuator.manifest import Json
+from actuator.objects import targets
 from actuator.objects.plans import API_VERSION, KIND
 
 
@@ -43,15 +44,30 @@ PODS = Resource("v1", "Pod", "pods")
 NODES = Resource("v1", "Node", "nodes")
 CONFIG_MAPS = Resource("v1", "ConfigMap", "configmaps")
 PLANS = Resource(API_VERSION, KIND, "fractionplans")
+TARGETS = Resource(targets.API_VERSION, targets.KIND, "fractiontargets")
 BUDGETS = Resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
 EVENTS = Resource("events.k8s.io/v1", "Event", "events")
+AUTOSCALERS = Resource("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+SCALED_OBJECTS = Resource("keda.sh/v1alpha1", "ScaledObject", "scaledobjects")
 LEASES = Resource("coordination.k8s.io/v1", "Lease", "leases")
 
 CLUSTER_WIDE = (SLICES, CLAIMS)
 """What is watched everywhere: claims of foreign namespaces hold devices too."""
 
-OF_WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, CLAIM_TEMPLATES, PODS, BUDGETS, PLANS)
+OF_WORKLOADS = (
+    DEPLOYMENTS,
+    STATEFUL_SETS,
+    CLAIM_TEMPLATES,
+    PODS,
+    BUDGETS,
+    AUTOSCALERS,
+    SCALED_OBJECTS,
+    PLANS,
+)
 """What is watched in the namespaces of workloads and nowhere else."""
 
 SERVING = (DEPLOYMENTS, STATEFUL_SETS)
 """What a workload may be; of two of one name the first counts."""
+
+OPTIONAL = frozenset({SCALED_OBJECTS, PLANS})
+"""What a cluster need not know: without ScaledObjects KEDA scales nothing, without plans we only observe."""

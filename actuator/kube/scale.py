@@ -1,9 +1,9 @@
-"""Replicas of a Deployment by server-side apply on its scale subresource.
+"""Replicas by server-side apply: of a Deployment on its scale subresource, of what scales it as their floor.
 
 The subresource, because the permission to patch it is a permission to change replicas and nothing else;
 applied, because the API server then names everyone else who keeps the field, and overwrites nobody unless it
-is forced to. We force `spec.replicas` alone, and only over writers that come and go: a person with kubectl, a
-chart's last installation. What applies the field again and again is not fought.
+is forced to. We force one field alone, and only over writers that come and go: a person with kubectl, a
+chart's last installation. What writes the field again and again is not fought.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Protocol
 
 from actuator.kube.errors import OwnedError
 from actuator.manifest import Json, version_of
-from actuator.objects.writers import AUTOSCALER
+from actuator.objects.writers import AUTOSCALER, GITOPS
 from fleet.errors import RefusedError
+from fleet.writers import Scaler
 
 
 def scaling(namespace: str, name: str, replicas: int, expects: str | None) -> Json:
@@ -27,16 +28,33 @@ def scaling(namespace: str, name: str, replicas: int, expects: str | None) -> Js
     }
 
 
+def flooring(namespace: str, scaler: Scaler, replicas: int, expects: str | None) -> Json:
+    """Return the fields to apply to what scales; `expects` is the version that it must still have."""
+    version = {} if expects is None else {"resourceVersion": expects}
+    return {
+        "apiVersion": scaler.api_version,
+        "kind": scaler.kind,
+        "metadata": {"namespace": namespace, "name": scaler.name, **version},
+        "spec": {scaler.floor_field: replicas},
+    }
+
+
 class Apply(Protocol):
-    """Applies a scale."""
+    """Applies a field."""
 
     def __call__(self, *, force: bool) -> Json:
-        """Return the `Scale` that results; `OwnedError` without force where others keep the field."""
+        """Return the object that results; `OwnedError` without force where others keep the field."""
         ...
 
 
-def apply_scale(apply: Apply, where: str) -> Json:
-    """Return the `Scale` that results; `where` names the Deployment for the message.
+def apply_field(apply: Apply, where: str, field: str, *, is_autoscaled: bool) -> Json:
+    """Return the object that results of applying a field.
+
+    Args:
+        apply: Applies it.
+        where: Names the object, for the message.
+        field: Names the field, likewise.
+        is_autoscaled: Whether what an autoscaler wrote last it would write again: not once it is deleted.
 
     Raises:
         RefusedError: Something that will write it again keeps the field.
@@ -44,9 +62,12 @@ def apply_scale(apply: Apply, where: str) -> Json:
     try:
         return apply(force=False)
     except OwnedError as error:
-        keepers = sorted({*error.lasting, *({AUTOSCALER} & {*error.once})})
+        again = [each for each in error.once if each.startswith(GITOPS)]
+        if is_autoscaled and AUTOSCALER in error.once:
+            again.append(AUTOSCALER)
+        keepers = sorted({*error.lasting, *again})
         if keepers:
-            raise RefusedError(f"{where}: {_why_not(keepers)}") from error
+            raise RefusedError(f"{where}: {_why_not(field, keepers)}") from error
         return apply(force=True)
 
 
@@ -72,6 +93,6 @@ def scaled(deployment: Json, scale: Json) -> Json:
     }
 
 
-def _why_not(keepers: list[str]) -> str:
+def _why_not(field: str, keepers: list[str]) -> str:
     who = " and ".join("a HorizontalPodAutoscaler" if keeper == AUTOSCALER else keeper for keeper in keepers)
-    return f"spec.replicas is kept by {who}; take it out of what that applies, or set mode to advise"
+    return f"{field} is kept by {who}; take it out of what that applies, or set mode to advise"

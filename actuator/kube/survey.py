@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.listing import Lister
-from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, PODS, SLICES, Resource
+from actuator.kube.resources import (
+    AUTOSCALERS,
+    CLAIM_TEMPLATES,
+    DEPLOYMENTS,
+    PODS,
+    SCALED_OBJECTS,
+    SLICES,
+    Resource,
+)
 from actuator.manifest import key_of
 from actuator.objects.pods import is_over
 from actuator.objects.servings import Objects, Serving, servings_of
@@ -17,8 +25,6 @@ from fleet.workload import WorkloadKey
 
 STATEFUL_SETS = Resource("apps/v1", "StatefulSet", "statefulsets")
 LEADER_WORKER_SETS = Resource("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets")
-AUTOSCALERS = Resource("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
-SCALED_OBJECTS = Resource("keda.sh/v1alpha1", "ScaledObject", "scaledobjects")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,29 +8,34 @@ from dataclasses import dataclass, replace
 
 from actuator.evidence import news, starts, unanswered
 from actuator.manifest import Json, key_of, version_of
-from actuator.objects.plans import fall_of, first, is_open, newest_first, record_of, target_of
+from actuator.objects.plans import fall_of, first, is_open, newest_first, proven_by, record_of, target_of
 from actuator.ports import PlanRecord
-from fleet.change import StepState
+from fleet.change import StepState, Verb
 from fleet.cluster import Fall, Standing, Start
-from fleet.shape import Configuration
+from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What plans say; but for `records` as in `fleet.cluster.Standing`.
+    """What plans say; what is not said here is as in `fleet.cluster.Standing`.
 
     Attributes:
         records: The plans, newest first.
+        proven: Shapes of which they say that they are proven.
+        added: Shapes of which they added replicas.
     """
 
     records: tuple[PlanRecord, ...] = ()
     changed_at_s: float | None = None
     reshaped_at_s: float | None = None
     moving_to: Configuration | None = None
+    moving_from: Configuration | None = None
     before: Configuration | None = None
     falls: tuple[Fall, ...] = ()
     starts: tuple[Start, ...] = ()
+    proven: frozenset[Shape] = frozenset()
+    added: frozenset[Shape] = frozenset()
 
 
 NONE = History()
@@ -72,22 +77,33 @@ def history_of(plans: Iterable[PlanRecord]) -> History:
         changed_at_s=_last_done_at_s(records),
         reshaped_at_s=_last_done_at_s(record for record in records if record.change.is_reshape),
         moving_to=open_plan.change.goal if open_plan is not None else None,
+        moving_from=open_plan.change.start if open_plan is not None else None,
         before=first(records).change.start,
         falls=tuple(fall for record in records if (fall := fall_of(record)) is not None),
         starts=tuple(starts(records)),
+        proven=frozenset(shape for record in records for shape in proven_by(record)),
+        added=frozenset(
+            step.shape for record in records for step in record.change.steps if step.verb is Verb.SCALE_UP
+        ),
     )
 
 
 def with_history(standing: Standing, history: History) -> Standing:
-    """Return the standing with when it changed, where it is going, and whether there is news of that."""
+    """Return the standing with when it changed, where it is going, and whether there is news of that.
+
+    Replicas of a shape of which no kept plan added any stand longer than the plans reach back: it is proven.
+    """
+    old = {variant.shape for variant in standing.variants if variant.replicas} - history.added
     return replace(
         standing,
         changed_at_s=history.changed_at_s,
         reshaped_at_s=history.reshaped_at_s,
         moving_to=history.moving_to,
+        moving_from=history.moving_from,
         before=history.before,
         falls=history.falls,
         starts=history.starts,
+        proven=tuple(sorted(history.proven | old)),
         has_news=any(True for record in history.records for _ in news(record, standing)),
         unanswered=frozenset[str]().union(*(unanswered(record, standing) for record in history.records)),
     )

@@ -58,8 +58,8 @@ def plan_of(change: ChangeSet, kind: str = "Deployment") -> Json:
         "spec": {
             "target": {"apiVersion": "apps/v1", "kind": kind, "name": change.target.name},
             "decidedAt": timestamp_of(change.decided_at_s),
-            "start": _counts(change.start),
-            "goal": _counts(change.goal),
+            "start": counts_of(change.start),
+            "goal": counts_of(change.goal),
             "steps": [_step(step) for step in change.steps],
         },
     }
@@ -132,9 +132,26 @@ def first(records: Iterable[PlanRecord]) -> PlanRecord:
 
 
 def to_delete(records: Sequence[PlanRecord], keep: int = KEPT_PER_TARGET) -> tuple[str, ...]:
-    """Return the names of the plans of one target that go, so that the newest `keep` and the first stay."""
-    old = newest_first(records)[keep:]
-    return tuple(record.change.name for record in old if record is not first(records))
+    """Return the names of the plans of one target that go.
+
+    The newest `keep` stay, the newest `keep` that took something away, the first, and of each shape the
+    newest that says that it is proven.
+    """
+    ordered = newest_first(records)
+    proofs = {shape: record for record in reversed(ordered) for shape in proven_by(record)}
+    falls = [record for record in ordered if fall_of(record) is not None][:keep]
+    kept = {record.change.name for record in (*falls, *proofs.values())}
+    return tuple(
+        record.change.name
+        for record in ordered[keep:]
+        if record is not first(ordered) and record.change.name not in kept
+    )
+
+
+def proven_by(record: PlanRecord) -> frozenset[Shape]:
+    """Return the shapes that a plan says are proven."""
+    steps = zip(record.change.steps, record.steps, strict=True)
+    return frozenset(step.shape for step, kept in steps if kept.proven_at_s is not None)
 
 
 def _step(step: Step) -> Json:
@@ -161,6 +178,8 @@ def _read_step(body: Json) -> Step:
 
 def _status(step: StepRecord) -> Json:
     body = {"state": step.state, "at": timestamp_of(step.at_s), "note": step.note}
+    if step.proven_at_s is not None:
+        body["provenAt"] = timestamp_of(step.proven_at_s)
     if step.readiness is None:
         return body
     seen = step.readiness
@@ -180,10 +199,14 @@ def _read_status(body: Json) -> StepRecord:
             seconds_of(body[name]) if name in body else None for name in ("preparedAt", "firstTokenAt")
         )
         readiness = Readiness(seconds_of(body["scheduledAt"]), seconds_of(body["readyAt"]), prepared, token)
-    return StepRecord(StepState(body["state"]), seconds_of(body["at"]), body.get("note", ""), readiness)
+    proven_at_s = seconds_of(body["provenAt"]) if "provenAt" in body else None
+    return StepRecord(
+        StepState(body["state"]), seconds_of(body["at"]), body.get("note", ""), readiness, proven_at_s
+    )
 
 
-def _counts(configuration: Configuration) -> list[Json]:
+def counts_of(configuration: Configuration) -> list[Json]:
+    """Return a configuration as custom resources hold it."""
     return [{**_shape(shape), "count": n} for shape, n in configuration.counts.items()]
 
 

@@ -11,6 +11,8 @@ from actuator.objects.variants import variant_objects
 from actuator.ports import Rewrite
 from fleet.boards import Board
 from fleet.change import ChangeSet, Step
+from fleet.workload import WorkloadKey
+from fleet.writers import Scaler
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,20 @@ def sketches(
             None if before is None else _scaled({**part, "spec": {}}, before),
             _scaled({**part, "spec": {}}, step.replicas),
         )
+
+
+def floor_rewrite(workload: WorkloadKey, scaler: Scaler, replicas: int) -> Rewrite:
+    """Return the part of what scales a workload that a new floor writes, as it stands and as it would be."""
+
+    def floored(fewest: int) -> Json:
+        return {
+            "apiVersion": scaler.api_version,
+            "kind": scaler.kind,
+            "metadata": {"name": scaler.name, "namespace": workload.namespace},
+            "spec": {scaler.floor_field: fewest},
+        }
+
+    return Rewrite(floored(scaler.floor), floored(replicas))
 
 
 def _scaled(body: Json, replicas: int) -> Json:

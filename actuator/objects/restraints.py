@@ -27,6 +27,9 @@ HELD_UNTIL = f"{GROUP}/hold-until"
 APPROVED = f"{GROUP}/approved"
 """Annotation of a Deployment in mode advise: the goal that is agreed to, or `GOAL until TIME`."""
 
+CHANGES_PER_DAY = f"{GROUP}/changes-per-day"
+"""Annotation of a Deployment: how many changes that give replicas up may be made in a day."""
+
 SPARED = {
     "karpenter.sh/do-not-disrupt": "true",
     "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
@@ -60,6 +63,17 @@ def approval(deployment: Json) -> Approval | None:
     goal, word, until = _annotations(deployment).get(APPROVED, "").partition(" until ")
     until_s = _moment_s(until) if word else inf
     return Approval(goal.strip(), until_s) if goal.strip() and until_s is not None else None
+
+
+def changes_per_day(deployment: Json) -> int | None:
+    """Return how many changes a day a Deployment's annotations let be made, `None` where they do not say.
+
+    What is no number lets none be made.
+    """
+    said = _annotations(deployment).get(CHANGES_PER_DAY)
+    if said is None:
+        return None
+    return int(said) if said.isascii() and said.isdecimal() else 0
 
 
 def spared_by(pod: Json) -> str:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from actuator.manifest import VARIANT_LABEL, Json, by_namespace, key_of, labels_of, selects
 from actuator.objects.granted import Grant, grant_of
 from actuator.objects.pods import is_over, true_condition
-from actuator.objects.writers import Writer, writers_of
+from actuator.objects.writers import writers_of
 from fleet.workload import WorkloadKey
+from fleet.writers import Writer
 
 _SET_NAME, _SET_INDEX = "leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/worker-index"
 """Labels of the pods of a LeaderWorkerSet (kubernetes-sigs/lws, api/leaderworkerset/v1); 0 leads."""

@@ -9,6 +9,7 @@ from actuator.manifest import Json
 from actuator.objects.history import NONE, PlanReader, with_history
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import Observer, allocated
+from actuator.objects.writers import Scalings
 from fleet.cluster import Fleet
 from fleet.errors import RefusedError
 from fleet.workload import WorkloadKey
@@ -27,6 +28,8 @@ class Snapshot:
         pods: Pods.
         plans: FractionPlans.
         budgets: PodDisruptionBudgets.
+        autoscalers: HorizontalPodAutoscalers.
+        scaled_objects: KEDA's ScaledObjects.
     """
 
     version: str
@@ -37,6 +40,8 @@ class Snapshot:
     pods: Sequence[Json]
     plans: Sequence[Json] = ()
     budgets: Sequence[Json] = ()
+    autoscalers: Sequence[Json] = ()
+    scaled_objects: Sequence[Json] = ()
 
 
 def fleet_of(
@@ -58,6 +63,7 @@ def fleet_of(
         snapshot.pods,
         snapshot.claims,
         snapshot.budgets,
+        Scalings(snapshot.autoscalers, snapshot.scaled_objects),
     )
     histories = plans.read(snapshot.plans)
     standings, refused = [], {}

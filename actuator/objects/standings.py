@@ -17,9 +17,17 @@ from actuator.manifest import (
 )
 from actuator.mechanisms.dra import DRIVER, shape_asked
 from actuator.objects.pods import is_over, true_condition
-from actuator.objects.restraints import approval, budgets_of, held_until_s, permitted, spared_by
+from actuator.objects.restraints import (
+    approval,
+    budgets_of,
+    changes_per_day,
+    held_until_s,
+    permitted,
+    spared_by,
+)
 from actuator.objects.slices import Inventory
 from actuator.objects.variants import gpu_claim, is_variant_of, may_have_variants
+from actuator.objects.writers import Scalings, writers_of, written_by_hand_at_s
 from fleet.cluster import Replica, Standing, Variant
 from fleet.devices import Device, DeviceId
 from fleet.errors import RefusedError
@@ -61,6 +69,7 @@ class Observer:
         pods: Iterable[Json],
         claims: Iterable[Json],
         budgets: Iterable[Json] = (),
+        scalings: Scalings | None = None,
     ) -> None:
         self._kinds = inventory.kinds()
         self._boards = sorted({gpu.board for gpu in inventory.gpus}, key=lambda board: board.id)
@@ -75,6 +84,7 @@ class Observer:
         }
         self._claims = {key_of(body): body for body in claims}
         self._budgets = by_namespace(budgets)
+        self._scalings = scalings or Scalings()
 
     def standing(self, key: WorkloadKey) -> Standing | None:
         """Return how a workload stands, `None` if it has no Deployment.
@@ -96,6 +106,7 @@ class Observer:
         variants = [self._variant(base, pods[""], is_base=True)]
         variants += [self._variant(body, pods[mark], is_base=False) for mark, body in named.items()]
         made = [labels_of(body["spec"]["template"]) for body in (base, *copies)]
+        newest_s = max((replica.created_at_s for replica in variants[0].replicas), default=0.0)
         return Standing(
             key,
             tuple(variants),
@@ -104,6 +115,10 @@ class Observer:
             held_until_s=held_until_s(base),
             approval=approval(base),
             may_have_variants=may_have_variants(base),
+            changes_per_day=changes_per_day(base),
+            scalers=self._scalings.of(base),
+            writers=writers_of(base),
+            written_by_hand_at_s=written_by_hand_at_s(base, newest_s),
         )
 
     def _variant(self, deployment: Json, pods: Iterable[Json], *, is_base: bool) -> Variant:

@@ -1,14 +1,14 @@
-"""Who else writes how many replicas a workload has: what two of them write in turn is never at rest."""
+"""Reads from objects who else writes how many replicas a workload has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
-from actuator.manifest import FIELD_MANAGER, Json, labels_of
+from actuator.manifest import FIELD_MANAGER, Json, by_namespace, key_of, labels_of, seconds_of, version_of
+from fleet.writers import Scaler, Writer
 
-_ONCE = ("kubectl", "k9s")
-"""Field managers that people use by hand: they wrote it once, and will not again by themselves."""
+_BY_HAND = ("kubectl", "k9s")
+"""Field managers that people use: they wrote it once, and will not again by themselves."""
 
 AUTOSCALER = "kube-controller-manager"
 """Manager under which a HorizontalPodAutoscaler scales: it writes once each time, and will again."""
@@ -22,39 +22,25 @@ _MARKS = (
 """Labels and annotations by which GitOps controllers mark what they apply: Argo CD docs,
 user-guide/resource_tracking; Flux docs, components/kustomize and components/helm."""
 
-
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """One who writes replicas, or applies the object.
-
-    Attributes:
-        name: What a person would look for, such as `HorizontalPodAutoscaler chat`.
-        does: What it does to replicas.
-        is_of_replicas: Whether it writes replicas again and again; else it applies the object without them.
-        bounds: Fewest and most replicas that it sets, where it says so.
-    """
-
-    name: str
-    does: str
-    is_of_replicas: bool
-    bounds: tuple[int, int] | None = None
+GITOPS = ("argocd-", "kustomize-controller", "helm-controller")
+"""Beginnings of the field managers of GitOps controllers: whatever the operation, they write again (argo-cd
+common/common.go ArgoCDSSAManager; Flux's controllers go by their own names)."""
 
 
 def writers_of(
-    target: Json, autoscalers: Sequence[Json], scaled_objects: Sequence[Json]
+    target: Json, autoscalers: Iterable[Json] = (), scaled_objects: Iterable[Json] = ()
 ) -> tuple[Writer, ...]:
-    """Return everybody but us and people's own hands who writes the target's replicas.
+    """Return everybody but us and people's own hands who writes the target's replicas, or applies it.
 
     Args:
         target: Deployment, StatefulSet or the like.
         autoscalers: HorizontalPodAutoscalers of its namespace.
         scaled_objects: KEDA's ScaledObjects of its namespace; the autoscalers that these keep are left out.
     """
-    found = [*_scalers(target, autoscalers, scaled_objects), *_owners(target)]
-    appliers = dict(_appliers(target))
-    found += [
-        Writer(name, f"{verb} spec.replicas", is_of_replicas=True) for name, verb in sorted(appliers.items())
-    ]
+    found = [scaler.writer for scaler in scalers_of(target, autoscalers, scaled_objects)]
+    found += _owners(target)
+    appliers = sorted(_appliers(target), key=lambda writer: writer.name)
+    found += appliers
     marks = {**(target["metadata"].get("annotations") or {}), **labels_of(target)}
     for tool in dict.fromkeys(tool for mark, tool in _MARKS if mark in marks):
         if not appliers:
@@ -62,28 +48,67 @@ def writers_of(
     return tuple(found)
 
 
-def _scalers(target: Json, autoscalers: Iterable[Json], scaled_objects: Iterable[Json]) -> Iterator[Writer]:
+def scalers_of(
+    target: Json, autoscalers: Iterable[Json], scaled_objects: Iterable[Json] = ()
+) -> tuple[Scaler, ...]:
+    """Return what sets the target's replicas by load: KEDA's ScaledObjects, then other autoscalers."""
+    found = []
     for body in scaled_objects:
         if _is_target(body["spec"]["scaleTargetRef"], target):
             # KEDA's defaults (kedacore/keda, apis/keda/v1alpha1/scaledobject_types.go).
             low, high = body["spec"].get("minReplicaCount", 0), body["spec"].get("maxReplicaCount", 100)
-            yield _scaler("ScaledObject", body, low, high)
+            found.append(_scaler("ScaledObject", body, low, high))
     for body in autoscalers:
         is_kept = any(
             owner["kind"] == "ScaledObject" for owner in body["metadata"].get("ownerReferences") or ()
         )
         if not is_kept and _is_target(body["spec"]["scaleTargetRef"], target):
-            yield _scaler(
-                "HorizontalPodAutoscaler",
-                body,
-                body["spec"].get("minReplicas", 1),
-                body["spec"]["maxReplicas"],
-            )
+            low, high = body["spec"].get("minReplicas", 1), body["spec"]["maxReplicas"]
+            found.append(_scaler("HorizontalPodAutoscaler", body, low, high))
+    return tuple(found)
 
 
-def _scaler(kind: str, body: Json, low: int, high: int) -> Writer:
-    name = f"{kind} {body['metadata']['name']}"
-    return Writer(name, f"sets {low} to {high} replicas", is_of_replicas=True, bounds=(low, high))
+class Scalings:
+    """What sets replicas by load, looked up by what it scales.
+
+    Args:
+        autoscalers: HorizontalPodAutoscalers.
+        scaled_objects: KEDA's ScaledObjects.
+    """
+
+    def __init__(self, autoscalers: Iterable[Json] = (), scaled_objects: Iterable[Json] = ()) -> None:
+        self._autoscalers = by_namespace(autoscalers)
+        self._scaled_objects = by_namespace(scaled_objects)
+
+    def of(self, target: Json) -> tuple[Scaler, ...]:
+        """Return what sets the target's replicas."""
+        namespace = key_of(target).namespace
+        return scalers_of(target, self._autoscalers[namespace], self._scaled_objects[namespace])
+
+
+def written_by_hand_at_s(target: Json, newest_pod_s: float) -> float | None:
+    """Return when a person last wrote the target's replicas, `None` unless that is who wrote them last.
+
+    Whoever writes a value takes the field from those who had it, so that one who still has it wrote it last.
+    What was written through the scale subresource carries no time (Kubernetes 1.37); then it is as old as the
+    newest pod.
+    """
+    times = [
+        seconds_of(entry["time"]) if "time" in entry else newest_pod_s
+        for entry in _of_replicas(target)
+        if entry.get("manager", "").startswith(_BY_HAND)
+    ]
+    return max(times, default=None)
+
+
+def without_other_fields(target: Json) -> Json:
+    """Return an object's metadata whose `managedFields` say who writes replicas, and nothing else."""
+    entries = [{**entry, "fieldsV1": {"f:spec": {"f:replicas": {}}}} for entry in _of_replicas(target)]
+    return {**target["metadata"], "managedFields": entries}
+
+
+def _scaler(kind: str, body: Json, low: int, high: int) -> Scaler:
+    return Scaler(kind, body["metadata"]["name"], low, high, version_of(body))
 
 
 def _is_target(reference: Json, target: Json) -> bool:
@@ -94,16 +119,31 @@ def _is_target(reference: Json, target: Json) -> bool:
 def _owners(target: Json) -> Iterator[Writer]:
     for owner in target["metadata"].get("ownerReferences") or ():
         if owner.get("controller"):
-            yield Writer(
-                f"{owner['kind']} {owner['name']}", "owns it and writes its spec", is_of_replicas=True
-            )
+            name = f"{owner['kind']} {owner['name']}"
+            fix = f"set `way: publish` for the workload, and let {name} follow the target"
+            yield Writer(name, "owns it and writes its spec", is_of_replicas=True, fix=fix)
 
 
-def _appliers(target: Json) -> Iterator[tuple[str, str]]:
-    """Yield field managers of `spec.replicas` that may write it again, and what they did."""
-    for entry in target["metadata"].get("managedFields") or ():
+def _appliers(target: Json) -> Iterator[Writer]:
+    """Yield field managers of `spec.replicas` that may write it again."""
+    seen = set()
+    for entry in _of_replicas(target):
         # Autoscalers are listed by themselves.
         manager = entry.get("manager", "")
-        is_ours_or_once = manager == FIELD_MANAGER or manager.startswith((*_ONCE, AUTOSCALER))
-        if not is_ours_or_once and "f:replicas" in (entry.get("fieldsV1") or {}).get("f:spec", {}):
-            yield manager, "applies" if entry.get("operation") == "Apply" else "has written"
+        if manager in seen or manager == FIELD_MANAGER or manager.startswith((*_BY_HAND, AUTOSCALER)):
+            continue
+        seen.add(manager)
+        applies = entry.get("operation") == "Apply"
+        yield Writer(
+            manager,
+            f"{'applies' if applies else 'has written'} spec.replicas",
+            is_of_replicas=True,
+            is_lasting=applies or manager.startswith(GITOPS),
+            fix=f"take spec.replicas out of what {manager} applies",
+        )
+
+
+def _of_replicas(target: Json) -> Iterator[Json]:
+    for entry in target["metadata"].get("managedFields") or ():
+        if "f:replicas" in (entry.get("fieldsV1") or {}).get("f:spec", {}):
+            yield entry

@@ -63,7 +63,15 @@ def rules_of(settings: Settings) -> Rules:
     """Return what the settings let the loop do, and when."""
     freezes = tuple(freeze.freeze() for freeze in settings.freezes)
     boosts = tuple(boost.boost() for boost in settings.boosts)
-    return Rules(settings.acting, settings.shrink.limits(), freezes, boosts, market_of(settings))
+    return Rules(
+        acting=settings.acting,
+        limits=settings.shrink.limits(),
+        freezes=freezes,
+        boosts=boosts,
+        market=market_of(settings),
+        budgets=tuple(budget.budget() for budget in settings.budgets),
+        at_once=settings.shrink.at_once,
+    )
 
 
 def market_of(settings: Settings) -> Market:
@@ -127,6 +135,7 @@ def _workload(w: WorkloadSettings) -> Workload:
         limits=Limits(w.replicas.min, w.replicas.max),
         mechanism=w.mechanism,
         scheduler=w.scheduler,
+        way=w.way,
     )
 
 

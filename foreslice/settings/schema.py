@@ -11,16 +11,17 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from fleet.boards import BOARDS
-from fleet.workload import Isolation, Router, Tier
+from fleet.workload import Isolation, Router, Tier, Way
 from foreslice.settings.boost import BoostSettings
 from foreslice.settings.calendar import CalendarSettings
-from foreslice.settings.durations import History, Lead, Pause, written
+from foreslice.settings.durations import written
 from foreslice.settings.engines import AUTO, EngineSettings, LabelValues, engines_of, misfit
 from foreslice.settings.group import Group
 from foreslice.settings.learning import LearningSettings, SharedModelSettings
+from foreslice.settings.loop import HistorySettings, LoopSettings
 from foreslice.settings.market import CardSettings, QueueSettings
 from foreslice.settings.model import ModelSettings, one_of, or_a_name
-from foreslice.settings.restraint import FreezeSettings, ShrinkSettings
+from foreslice.settings.restraint import BudgetSettings, FreezeSettings, ShrinkSettings
 from foreslice.settings.slo import ClassSettings, ModeName, ReplicaSettings, SloSettings
 from foreslice.settings.sources import EmbeddedMetrics, FileMetrics, PrometheusMetrics
 
@@ -82,6 +83,13 @@ class WorkloadSettings(Group):
     replicas: ReplicaSettings = ReplicaSettings()
     mechanism: Annotated[Literal["dra"], Field(description="how its shapes are made real")] = "dra"
     scheduler: Annotated[str, Field(description="scheduler that places its pods")] = "default-scheduler"
+    way: Annotated[
+        Way,
+        Field(
+            description="own = its replicas are written; floor = the fewest replicas of what scales it; "
+            "publish = nothing, only where it should be"
+        ),
+    ] = Way.OWN
     queue: Annotated[Name | None, Field(description="queue whose limits its target keeps; default: none")] = (
         None
     )
@@ -147,31 +155,6 @@ class KubernetesCluster(Group):
     lease_namespace: Annotated[Name, Field(description="where the Lease is that says who acts")] = "foreslice"
 
 
-class LoopSettings(Group):
-    """How often the loop looks, and how long it waits."""
-
-    tick: Annotated[Pause, Field(description="between two looks at the need")] = 10.0
-    plan: Annotated[Pause, Field(description="longest time between two plans")] = 300.0
-    history: Annotated[History, Field(description="how far back forecasts learn")] = 864000.0
-    lead: Annotated[
-        Lead, Field(description="how long from decided to ready is reckoned to take; at most 5h")
-    ] = 90.0
-    quiet: Annotated[Pause, Field(description="how long evidence for a removal must have held")] = 600.0
-    dwell: Annotated[Pause, Field(description="a workload keeps its replicas this long after a change")] = (
-        600.0
-    )
-    shape_dwell: Annotated[Pause, Field(description="a workload keeps its shapes this long")] = 3600.0
-
-
-class HistorySettings(Group):
-    """What was read from Prometheus is kept, so that a restart asks for the newest minutes only."""
-
-    path: Annotated[
-        Path,
-        Field(description="scratch folder, relative to this file; without `history` nothing is kept"),
-    ]
-
-
 class HttpSettings(Group):
     """Where /metrics, /healthz and /readyz are served."""
 
@@ -210,6 +193,9 @@ class Settings(Group):
         tuple[FreezeSettings, ...], Field(description="times in which nothing is moved or removed")
     ] = ()
     boosts: Annotated[tuple[BoostSettings, ...], Field(description="rises that are announced")] = ()
+    budgets: Annotated[
+        tuple[BudgetSettings, ...], Field(description="how many changes that give replicas up may be made")
+    ] = ()
     http: HttpSettings = HttpSettings()
     # Not `min_length`: pydantic counts the items that are good, and would call a list of bad ones empty.
     engines: Annotated[

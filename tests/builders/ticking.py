@@ -8,7 +8,7 @@ from allocator.need import Timing
 from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
 from fleet.demand import Mix
-from fleet.workload import Mode
+from fleet.workload import Mode, Way
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory
 from foreslice.rules import Rules
@@ -52,14 +52,16 @@ class Scene:
         self,
         work,
         stands="1 x whole",
+        *,
         mode=Mode.FULL,
         acting=True,
         cards=8,
         scraped=True,
+        way=Way.OWN,
         owner=None,
         **rules,
     ):
-        self.workload = workload(mode=mode)
+        self.workload = workload(mode=mode, way=way)
         stood = replace(standing("chat", stands), **(owner or {}))
         self.cluster = StillCluster(running(fleet(cards), stood))
         ready = [r.pod for v in self.cluster.fleet.standings[0].variants for r in v.replicas]

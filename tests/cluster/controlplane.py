@@ -29,6 +29,7 @@ CONTROLLERS = (
     "device-taint-eviction-controller",
     "disruption-controller",
     "garbage-collector-controller",
+    "horizontal-pod-autoscaler-controller",
     "namespace-controller",
     "node-lifecycle-controller",
     "resourcequota-controller",
@@ -151,7 +152,7 @@ def _start_clients(plane):
     """Start what watches the API server, together."""
     controllers = f"--controllers={','.join(CONTROLLERS)}"
     for name, user, more in (
-        ("kube-controller-manager", ADMIN, [controllers]),
+        ("kube-controller-manager", ADMIN, [controllers, "--horizontal-pod-autoscaler-sync-period=1s"]),
         ("kube-scheduler", SCHEDULER, []),
     ):
         port = free_port()

@@ -1,14 +1,15 @@
 """Namespace `shop`, with one node of two H100, as the real adapter of the cluster sees it."""
 
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import yaml
 
 from actuator.kube.cluster import KubeCluster
 from actuator.kube.connect import connect
-from actuator.kube.resources import CLAIM_TEMPLATES, CLAIMS, PLANS, PODS, SERVING
+from actuator.kube.resources import AUTOSCALERS, CLAIM_TEMPLATES, CLAIMS, PLANS, PODS, SERVING, TARGETS
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError
 from fleet.workload import WorkloadKey
@@ -20,6 +21,8 @@ SHOP = "shop"
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 QUIET_S = 0.3
+MADE = {made.kind: made for made in (*SERVING, CLAIM_TEMPLATES, AUTOSCALERS)}
+"""Kinds that the owner of the namespace makes."""
 
 
 def always():
@@ -59,18 +62,17 @@ class _ShopLab(Lab):
 
 
 def install_plans(server):
-    """Make FractionPlan known, if it is not yet."""
-    body = yaml.safe_load((DEPLOY / "crds/fractionplan.yaml").read_text())
-    try:
-        server.request("POST", CRDS, body)
-    except ConflictError:
-        return
-    until(lambda: _is_served(server))
+    """Make FractionPlan and FractionTarget known, if they are not yet."""
+    for resource in (PLANS, TARGETS):
+        body = yaml.safe_load((DEPLOY / f"crds/{resource.kind.lower()}.yaml").read_text())
+        with suppress(ConflictError):
+            server.request("POST", CRDS, body)
+            until(partial(_is_served, server, resource))
 
 
-def _is_served(server):
+def _is_served(server, resource):
     try:
-        return server.request("GET", PLANS.path(SHOP))["items"] == []
+        return server.request("GET", resource.path(SHOP))["items"] == []
     except ConflictError:
         return False
 
@@ -101,11 +103,13 @@ class Shop:
 
     def create(self, cluster, body):
         """Create an object and return when the adapter has heard of it."""
-        resource = {each.kind: each for each in (*SERVING, CLAIM_TEMPLATES)}[body["kind"]]
+        resource = MADE[body["kind"]]
         self.server.request("POST", resource.path(SHOP), body)
+        name = body["metadata"]["name"]
         if resource in SERVING:
-            key = WorkloadKey(SHOP, body["metadata"]["name"])
-            until(lambda: _is_seen(cluster, key))
+            until(lambda: _is_seen(cluster, WorkloadKey(SHOP, name)))
+        elif resource is AUTOSCALERS and _target(body) == "web":
+            until(lambda: _is_scaled(cluster, WorkloadKey(SHOP, "web")))
 
     def settle(self, cluster):
         """Return when every Deployment has its pods, each pod serves or waits, and no news comes."""
@@ -118,7 +122,7 @@ class Shop:
 
     def clear(self):
         """Delete everything but the node."""
-        for resource in (*SERVING, PLANS, CLAIM_TEMPLATES):
+        for resource in (AUTOSCALERS, *SERVING, PLANS, CLAIM_TEMPLATES, TARGETS):
             self.server.request("DELETE", resource.path(SHOP))
         until(lambda: not any(self.list(kind) for kind in (*SERVING, PODS, CLAIMS, PLANS)))
 
@@ -128,13 +132,28 @@ class Shop:
 
     def _is_at_rest(self):
         pods = self.list(PODS)
-        wanted = sum(body["spec"]["replicas"] for kind in SERVING for body in self.list(kind))
+        replicas = {
+            body["metadata"]["name"]: body["spec"]["replicas"] for kind in SERVING for body in self.list(kind)
+        }
+        if any(
+            replicas.get(_target(body), 0) < body["spec"]["minReplicas"] for body in self.list(AUTOSCALERS)
+        ):
+            return False
+        wanted = sum(replicas.values())
         return wanted == len(pods) == len(self.list(CLAIMS)) and all(map(_is_settled, pods))
 
 
 def _is_seen(cluster, key):
     view = cluster.view([key])
     return key in view.refused or view.standing(key) is not None
+
+
+def _target(autoscaler):
+    return autoscaler["spec"]["scaleTargetRef"]["name"]
+
+
+def _is_scaled(cluster, key):
+    return bool(cluster.view([key]).standing(key).scalers)
 
 
 def _is_settled(pod):

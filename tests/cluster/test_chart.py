@@ -100,6 +100,14 @@ def test_rights_are_those_of_deploy_rbac_and_no_more_than_the_settings_take(
     assert (acting == ACT) == bool(by_kind(made, "CronJob"))
 
 
+def test_ways_to_act_take_their_rights_where_such_workloads_are(settings, home):
+    path = settings(ACT)
+    path.write_text(path.read_text().replace("mode: full", "mode: full, way: floor"))
+    made = rendered(path, "namespaces={other}", home=home)
+    bound = {(b["metadata"]["namespace"], b["roleRef"]["name"]) for b in made if b["kind"] == "RoleBinding"}
+    assert {(SHOP, "foreslice-act-floor")} == {each for each in bound if "act-" in each[1]}
+
+
 def test_the_pods_are_told_what_the_file_says_to_the_byte_and_can_use_it(settings, home, tmp_path):
     path = settings(ACT)
     made = rendered(path, home=home)

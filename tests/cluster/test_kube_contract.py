@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from actuator.kube.resources import TARGETS
 from tests.contract.test_cluster_contract import (  # noqa: F401  collected here too, on the fixture below
     TestPlans,
     TestScale,
@@ -14,6 +15,8 @@ from tests.contract.test_cluster_contract import (  # noqa: F401  collected here
     cluster,
     halves,
 )
+from tests.contract.test_floor_contract import TestFloor  # noqa: F401
+from tests.contract.test_publish_contract import TestPublish  # noqa: F401
 from tests.contract.test_rehearsal_contract import TestRehearsal  # noqa: F401
 from tests.contract.test_request_contract import TestRequests  # noqa: F401
 
@@ -22,4 +25,5 @@ from tests.contract.test_request_contract import TestRequests  # noqa: F401
 def world(shop):
     """A shop with Deployment `web` on whole cards, seen through the real adapter."""
     with shop.open() as adapter:
-        yield World(adapter, partial(shop.create, adapter), partial(shop.settle, adapter))
+        settle, targets = partial(shop.settle, adapter), partial(shop.list, TARGETS)
+        yield World(adapter, partial(shop.create, adapter), settle, targets)

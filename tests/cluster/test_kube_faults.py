@@ -15,6 +15,7 @@ from tests.cluster.faults import kubeconfig, proxy_of
 from tests.cluster.lab import WITHIN_S, until
 from tests.cluster.shop import SHOP, always
 from tests.contract.test_cluster_contract import HALF, START_S, WEB, change, standing
+from tests.contract.test_floor_contract import autoscaler
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 
@@ -164,6 +165,7 @@ def test_replicas_that_something_applies_again_and_again_are_not_fought(shop, cl
 
 
 def test_an_autoscaler_is_not_fought(shop, cluster):
+    shop.create(cluster, autoscaler())
     path = DEPLOYMENTS.path(SHOP, "web", "scale")
     scale = shop.server.request("GET", path)
     query = {"fieldManager": "kube-controller-manager"}

@@ -17,9 +17,13 @@ from tests.cluster.permissions import as_service_account, bind, granted, install
 from tests.cluster.shop import SHOP
 from tests.cluster.test_stateful_sets import LEDGER, stateful_set
 from tests.contract.test_cluster_contract import HALF, START_S, WEB, change
+from tests.contract.test_floor_contract import autoscaler
+from tests.contract.test_publish_contract import advice
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 OBSERVING, ACTING = "foreslice-observe-workloads", "foreslice-act"
+OF_KEDA = {("patch", "keda.sh", "scaledobjects"), ("watch", "keda.sh", "scaledobjects")}
+"""What cannot be asked where ScaledObjects are not known."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -58,7 +62,7 @@ def said_in(shop, namespace):
 
 
 def watched():
-    return {each for each in granted("observe") if each[0] == "watch"}
+    return {each for each in granted("observe") if each[0] == "watch"} - OF_KEDA
 
 
 def test_observing_asks_for_all_that_observe_grants_and_nothing_else(shop, ours, bound):
@@ -66,11 +70,11 @@ def test_observing_asks_for_all_that_observe_grants_and_nothing_else(shop, ours,
     with shop.cluster(server=ours) as cluster:
         assert cluster.view([WEB]).standing(WEB) is not None
         until(lambda: {each for each in ours.asked if each[0] == "watch"} == watched())
-    assert granted("observe") == ours.asked
+    assert granted("observe") - OF_KEDA == ours.asked
 
 
 def test_acting_asks_for_all_that_both_grant_and_nothing_else(shop, ours, bound):
-    bound(OBSERVING, ACTING)
+    bound(OBSERVING, ACTING, "foreslice-act-floor", "foreslice-act-publish")
     leader = Candidate(ours, "foreslice", "a", lambda: START_S)
     for _ in range(2):
         leader.turn()
@@ -82,6 +86,9 @@ def test_acting_asks_for_all_that_both_grant_and_nothing_else(shop, ours, bound)
         for body in stateful_set("ledger", replicas=0):
             shop.create(cluster, body)
         cluster.scale(LEDGER, "ledger", 1, expects=None)
+        shop.create(cluster, autoscaler())
+        cluster.set_floor(WEB, 1, expects=None)
+        cluster.publish(WEB, advice(1))
         cluster.finish_step(plan, 0, StepState.DONE, START_S)
         for nth in range(KEPT_PER_TARGET + 1):
             cluster.record(change(goal=4 + nth, decided_at_s=START_S + 1 + nth))
@@ -91,7 +98,7 @@ def test_acting_asks_for_all_that_both_grant_and_nothing_else(shop, ours, bound)
                 until(lambda: said_in(shop, place))  # noqa: B023  answered before the next one
         until(lambda: {each for each in ours.asked if each[0] == "watch"} == watched())
     leader.release()
-    assert granted("observe", "act") == ours.asked
+    assert granted("observe", "act") - OF_KEDA == ours.asked
 
 
 def test_who_may_not_read_is_told_which_rule_is_missing(shop, ours):

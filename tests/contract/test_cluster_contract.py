@@ -17,6 +17,7 @@ from fleet.errors import ConflictError, RefusedError
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 from simulator.agents import start_control_plane, start_nodes
+from simulator.api import FRACTION_TARGET
 from simulator.clock import VirtualClock
 from simulator.cluster import EmbeddedCluster
 from simulator.delays import Delays
@@ -37,11 +38,13 @@ class World:
         cluster: The adapter.
         owner: Applies an object as its owner would.
         settle: Lets the cluster do what it has been asked for.
+        targets: Returns the FractionTargets that are held.
     """
 
     cluster: object
     owner: object
     settle: object
+    targets: object
 
 
 class Containers:
@@ -67,7 +70,7 @@ def embedded():
     def settle():
         clock.run_until(clock.now_s + SETTLING_S)
 
-    return World(EmbeddedCluster(store), store.create, settle)
+    return World(EmbeddedCluster(store), store.create, settle, lambda: store.list(FRACTION_TARGET))
 
 
 WORLDS = {"embedded": embedded}

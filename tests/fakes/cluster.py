@@ -14,7 +14,7 @@ from fleet.shape import Shape
 from fleet.workload import WorkloadKey
 
 TICK_S = 10.0
-WRITES = ("create_variant", "scale", "record", "claim_step", "finish_step", "note_readiness")
+WRITES = ("create_variant", "scale", "record", "claim_step", "finish_step", "note_readiness", "note_proof")
 VERBS = ("view", "plans", *WRITES)
 
 
@@ -153,6 +153,9 @@ class FakeCluster:
 
     def note_readiness(self, plan, index, readiness):
         return self._mark("note_readiness", plan, index, replace(plan.steps[index], readiness=readiness))
+
+    def note_proof(self, plan, index, at_s):
+        return self._mark("note_proof", plan, index, replace(plan.steps[index], proven_at_s=at_s))
 
     def _mark(self, verb, plan, index, step):
         self._called(verb, plan.change.target)

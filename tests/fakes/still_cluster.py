@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from actuator.ports import PlanRecord, StepRecord
 from fleet.change import StepState
-from fleet.errors import UnavailableError
+from fleet.errors import RefusedError, UnavailableError
 
 
 class StillCluster:
@@ -15,6 +15,8 @@ class StillCluster:
         is_down: Whether it answers at all.
         heard_s: Seconds since it was last heard of.
         leads: Whether this process may write.
+        advices: What was published, (workload, configuration).
+        refuses_advice: Why nothing can be published, empty = it can.
     """
 
     def __init__(self, fleet):
@@ -23,6 +25,8 @@ class StillCluster:
         self.is_down = False
         self.heard_s = 0.0
         self.leads = True
+        self.advices = []
+        self.refuses_advice = ""
 
     def version(self):
         return self.fleet.version
@@ -43,6 +47,11 @@ class StillCluster:
 
     def scale(self, workload, variant, replicas, *, expects):
         self.writes.append((workload.name, variant, replicas))
+
+    def publish(self, workload, advice):
+        if self.refuses_advice:
+            raise RefusedError(self.refuses_advice)
+        self.advices.append((workload.name, str(advice.goal)))
 
     def record(self, change):
         steps = (StepRecord(StepState.PENDING, change.decided_at_s),) * len(change.steps)

@@ -86,8 +86,8 @@ def _allowed(field):
     [field] = [option for option in field.get("anyOf", [field]) if option.get("type") != "null"]
     if "const" in field:
         return f"`{field['const']}`"
-    if "enum" in field:
-        return ", ".join(f"`{one}`" for one in field["enum"])
+    if names := field.get("enum", field.get("items", {}).get("enum")):
+        return ", ".join(f"`{one}`" for one in names)
     if "maximum" in field:
         return f"{field['minimum']} to {field['maximum']}"
     if "(ms|s|m|h|d)" in field.get("pattern", ""):

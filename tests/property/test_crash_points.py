@@ -14,7 +14,7 @@ from actuator.execute import Executor
 from actuator.gate import Terms
 from fleet.errors import ForesliceError
 from fleet.shape import Configuration, Shape
-from fleet.workload import Mode, Router
+from fleet.workload import Mode, Router, Way
 from foreslice.safety import Restoration, Return, raise_below
 from tests.builders.stage import SPRINGS, WEB, Deaf, Stage, Trap
 from tests.fakes.cluster import VERBS, Killed
@@ -44,7 +44,7 @@ class Restoring:
     """`foreslice restore`, as far as it goes through the port."""
 
     def __init__(self, cluster):
-        self._restoration = Restoration(cluster, [KEY])
+        self._restoration = Restoration(cluster, {KEY: Way.OWN})
 
     def tick(self, at_s):
         self._restoration.turn(at_s)

@@ -52,9 +52,18 @@ class Case:
     distrust: tuple[str, ...] = ()
     mode: Mode = Mode.FULL
     capacities: dict = field(default_factory=lambda: CAPACITIES)
+    proven: str = "whs"
 
     def terms(self):
-        return Terms(self.mode, self.router, self.minimum, self.capacities, self.need_keep, self.distrust)
+        return Terms(
+            self.mode,
+            self.router,
+            self.minimum,
+            self.capacities,
+            self.need_keep,
+            self.distrust,
+            proven=frozenset(SHAPES[letter] for letter in self.proven),
+        )
 
     def parsed(self):
         """`"h=1"` scales the variant of that letter to one replica, up or down from what it has."""
@@ -66,6 +75,10 @@ class Case:
 
 
 REMOVALS = [
+    Case("what stays is on trial", "w! w! h!", "w=1", 1.2, "3g.40gb is on trial: until it is", proven="w"),
+    Case("what stays beside a trial is enough", "w! w! h!", "w=1", 1.0, proven="w"),
+    Case("the trial itself goes", "w! h!", "h=0", 1.0, proven="w"),
+    Case("all that stands is on trial", "h! h! h!", "h=2", 0.9, proven="w"),
     Case("enough stays", "w! w!", "w=1", 1.0),
     Case("exactly enough stays", "w! w! w!", "w=2", 2.0),
     Case("too little stays", "w! w!", "w=1", 1.01, "carry 1.00, 1.01 must stay"),

@@ -1,4 +1,4 @@
-"""The definition of FractionPlan, `deploy/crds`, keeps all that is written and nothing else."""
+"""What is defined in `deploy/crds` keeps all that is written and nothing else."""
 
 from pathlib import Path
 
@@ -6,16 +6,19 @@ import jsonschema
 import pytest
 import yaml
 
+from actuator.objects import targets
 from actuator.objects.plans import API_VERSION, KIND, plan_of, status_of
-from actuator.ports import StepRecord
+from actuator.ports import Advice, StepRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 
 WHOLE, HALF = Shape("h100-80gb"), Shape("h100-80gb", "3g.40gb")
-[VERSION] = yaml.safe_load((Path(__file__).parents[3] / "deploy/crds/fractionplan.yaml").read_text())["spec"][
-    "versions"
-]
+FOLDER = Path(__file__).parents[3] / "deploy/crds"
+PLAN, TARGET = (
+    yaml.safe_load((FOLDER / f"fraction{name}.yaml").read_text())["spec"] for name in ("plan", "target")
+)
+[VERSION], [VERSION_OF_TARGET] = PLAN["versions"], TARGET["versions"]
 SCHEMA = VERSION["schema"]["openAPIV3Schema"]
 
 
@@ -44,14 +47,16 @@ def plan(**changes):
 
 
 def test_it_is_served_under_the_names_that_are_written():
-    definition = yaml.safe_load((Path(__file__).parents[3] / "deploy/crds/fractionplan.yaml").read_text())
-    spec = definition["spec"]
-    assert (API_VERSION, KIND) == (f"{spec['group']}/{VERSION['name']}", spec["names"]["kind"])
-    assert {"status": {}} == VERSION["subresources"]
+    for spec, version, kind in ((PLAN, VERSION, KIND), (TARGET, VERSION_OF_TARGET, targets.KIND)):
+        assert (API_VERSION, kind) == (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
+        assert {"status": {}} == version["subresources"]
 
 
 def test_nothing_that_is_written_is_dropped():
     jsonschema.validate(plan(), closed(SCHEMA))
+    advice = Advice(Configuration({HALF: 2}), 0.5, 0.75, 0.25, "a peak ahead", 1_750_000_000.0)
+    schema = closed(VERSION_OF_TARGET["schema"]["openAPIV3Schema"])
+    jsonschema.validate({"status": targets.status_of(advice)}, schema)
 
 
 @pytest.mark.parametrize("part", ["target", "decidedAt", "start", "goal", "steps"])

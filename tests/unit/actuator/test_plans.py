@@ -7,6 +7,7 @@ import pytest
 
 from actuator.objects.plans import (
     MAX_BYTES,
+    first,
     is_open,
     newest_first,
     plan_of,
@@ -183,3 +184,10 @@ def test_a_plan_of_another_version_is_read_where_both_agree():
         )
         assert [StepState.DONE, StepState.CLAIMED] == [step.state for step in kept.steps]
         assert is_open(kept)
+
+
+def test_of_each_shape_the_newest_proof_is_kept_however_old():
+    plans = kept_plans(25)
+    told = [replace(plan, steps=(replace(plan.steps[0], proven_at_s=1.0),)) for plan in plans[:3]]
+    kept = {plan.change.name for plan in plans} - set(to_delete([*told, *plans[3:]]))
+    assert {plan.change.name for plan in (plans[2], first(plans), *plans[5:])} == kept

@@ -4,7 +4,14 @@ from math import inf
 
 import pytest
 
-from actuator.objects.restraints import approval, budgets_of, held_until_s, permitted, spared_by
+from actuator.objects.restraints import (
+    approval,
+    budgets_of,
+    changes_per_day,
+    held_until_s,
+    permitted,
+    spared_by,
+)
 from fleet.cluster import Approval, DisruptionBudget
 from fleet.workload import Mode
 from tests.fakes.manifests import deployment, pod
@@ -137,3 +144,12 @@ def test_what_a_budget_does_not_say_now_it_does_not_allow(status, generation):
 def test_budgets_come_by_name():
     found = budgets_of([budget("z"), budget("a")], LABELS)
     assert ["a", "z"] == [held.name for held in found]
+
+
+@pytest.mark.parametrize(("expected", "text"), [(0, "0"), (3, "3"), (0, "-1"), (0, "many"), (0, "")])
+def test_changes_a_day_are_as_many_as_it_says_and_none_where_it_is_no_number(expected, text):
+    assert expected == changes_per_day(annotated(deployment(), changes_per_day=text))
+
+
+def test_without_an_annotation_any_number_of_changes_may_be_made():
+    assert changes_per_day(deployment()) is None

@@ -2,7 +2,8 @@
 
 import pytest
 
-from actuator.objects.writers import Writer, writers_of
+from actuator.objects.writers import writers_of, written_by_hand_at_s
+from fleet.writers import Scaler, Writer
 
 
 def target(managers=(), labels=None, annotations=None, owners=(), kind="Deployment"):
@@ -34,8 +35,20 @@ def scaled(of="chat", **spec):
     return {"metadata": {"name": "by-queue"}, "spec": {"scaleTargetRef": {"name": of}, **spec}}
 
 
-HPA = Writer("HorizontalPodAutoscaler chat", "sets 4 to 12 replicas", is_of_replicas=True, bounds=(4, 12))
+def scaler(kind, name, low, high):
+    """What an autoscaler of these bounds is as a writer."""
+    return Scaler(kind, name, low, high, "").writer
+
+
+def writer(name, does, **more):
+    """One who writes replicas, with what its owner changes."""
+    return Writer(name, does, is_of_replicas=True, **more)
+
+
+HPA = scaler("HorizontalPodAutoscaler", "chat", 4, 12)
 REPLICAS, IMAGE = ("f:replicas",), ("f:template",)
+FOLLOW = "set `way: publish` for the workload, and let InferenceService chat follow the target"
+TAKE_OUT = "take spec.replicas out of what {} applies"
 
 
 @pytest.mark.parametrize(
@@ -45,18 +58,14 @@ REPLICAS, IMAGE = ("f:replicas",), ("f:template",)
         ((HPA,), target(), [hpa()], ()),
         ((), target(), [hpa(of="other"), hpa(kind="StatefulSet")], [scaled(of="other")]),
         (
-            (
-                Writer(
-                    "ScaledObject by-queue", "sets 0 to 100 replicas", is_of_replicas=True, bounds=(0, 100)
-                ),
-            ),
+            (scaler("ScaledObject", "by-queue", 0, 100),),
             target(),
             [hpa("keda-hpa-by-queue", owners=[{"kind": "ScaledObject", "name": "by-queue"}])],
             [scaled()],
         ),
         (
             (
-                Writer("ScaledObject by-queue", "sets 2 to 5 replicas", is_of_replicas=True, bounds=(2, 5)),
+                scaler("ScaledObject", "by-queue", 2, 5),
                 HPA,
             ),
             target(),
@@ -64,7 +73,13 @@ REPLICAS, IMAGE = ("f:replicas",), ("f:template",)
             [scaled(minReplicaCount=2, maxReplicaCount=5)],
         ),
         (
-            (Writer("InferenceService chat", "owns it and writes its spec", is_of_replicas=True),),
+            (
+                writer(
+                    "InferenceService chat",
+                    "owns it and writes its spec",
+                    fix=FOLLOW,
+                ),
+            ),
             target(
                 owners=[
                     {"kind": "InferenceService", "name": "chat", "controller": True},
@@ -75,7 +90,7 @@ REPLICAS, IMAGE = ("f:replicas",), ("f:template",)
             (),
         ),
         (
-            (Writer("argocd-controller", "applies spec.replicas", is_of_replicas=True),),
+            (writer("argocd-controller", "applies spec.replicas", fix=TAKE_OUT.format("argocd-controller")),),
             target(
                 [("argocd-controller", "Apply", REPLICAS)],
                 annotations={"argocd.argoproj.io/tracking-id": "x"},
@@ -84,7 +99,7 @@ REPLICAS, IMAGE = ("f:replicas",), ("f:template",)
             (),
         ),
         (
-            (Writer("helm", "has written spec.replicas", is_of_replicas=True),),
+            (writer("helm", "has written spec.replicas", is_lasting=False, fix=TAKE_OUT.format("helm")),),
             target([("helm", "Update", REPLICAS)]),
             (),
             (),
@@ -126,3 +141,36 @@ REPLICAS, IMAGE = ("f:replicas",), ("f:template",)
 )
 def test_who_else_writes(expected, given, autoscalers, scaled_objects):
     assert expected == writers_of(given, autoscalers, scaled_objects)
+
+
+@pytest.mark.parametrize(
+    ("expected", "managers"),
+    [
+        (False, [("helm", "Update", REPLICAS)]),
+        (True, [("argocd-controller", "Update", REPLICAS)]),
+        (True, [("helm-controller", "Update", REPLICAS)]),
+        (True, [("terraform", "Apply", REPLICAS)]),
+    ],
+)
+def test_who_applies_or_is_a_gitops_controller_writes_again(expected, managers):
+    [found] = writers_of(target(managers))
+    assert expected is found.is_rival
+
+
+@pytest.mark.parametrize(
+    ("expected", "managers"),
+    [
+        (None, []),
+        (None, [("helm", "Update", REPLICAS), ("kubectl", "Update", IMAGE)]),
+        (1_750_000_000.0, [("kubectl", "Update", REPLICAS), ("foreslice", "Apply", ())]),
+    ],
+)
+def test_a_person_who_wrote_replicas_last_is_told_with_the_time(expected, managers):
+    body = target(managers)
+    for entry in body["metadata"]["managedFields"]:
+        entry["time"] = "2025-06-15T15:06:40Z"
+    assert expected == written_by_hand_at_s(body, 99.0)
+
+
+def test_what_a_person_scaled_says_no_time_and_is_as_old_as_its_newest_pod():
+    assert 99.0 == written_by_hand_at_s(target([("kubectl", "Update", REPLICAS)]), 99.0)

@@ -6,7 +6,7 @@ import pytest
 
 from actuator.outcome import Outcome
 from fleet.shape import Configuration
-from fleet.workload import Mode
+from fleet.workload import Mode, Way
 from foreslice.safety import Restoration, raise_below
 from tests.builders.deciding import workload
 from tests.builders.execution import LARGE, LLAMA, SMALL, WHOLE, Process, goal, llama, standing
@@ -68,7 +68,7 @@ class TestWhenNobodyLeads:
 
 class TestGivingBack:
     def turned(self, cluster, most=20):
-        restoration, seen = Restoration(cluster, [LLAMA]), []
+        restoration, seen = Restoration(cluster, {LLAMA: Way.OWN}), []
         for number in range(most):
             if not restoration.turn(1000.0 + number):
                 return seen
@@ -90,11 +90,11 @@ class TestGivingBack:
     def test_copies_stay_while_the_owners_own_does_not_become_ready(self):
         cluster = shrunk({SMALL: 3})
         cluster.room[LARGE] = 0
-        restoration = Restoration(cluster, [LLAMA])
+        restoration = Restoration(cluster, {LLAMA: Way.OWN})
         for number in range(10):
             restoration.turn(1000.0 + number)
             cluster.tick()
         assert Configuration({SMALL: 3}) == standing(cluster).ready
 
     def test_a_workload_that_was_never_changed_is_its_owners_already(self):
-        assert () == Restoration(llama(2), [LLAMA]).turn(1000.0)
+        assert () == Restoration(llama(2), {LLAMA: Way.OWN}).turn(1000.0)

@@ -46,6 +46,7 @@ NAMES = {
     "foreslice_standing_replicas",
     "foreslice_steps",
     "foreslice_target_gap_ratio",
+    "foreslice_target_replicas",
     "foreslice_tick_seconds",
 }
 
@@ -176,7 +177,7 @@ def test_what_is_unknown_is_not_there():
 def test_without_a_cluster_no_cards_are_counted():
     found = families(seen(tick(), replace(tick(), fleet=None, decisions=(), results=(), target=None)))
 
-    of_cards = {name for name in NAMES if any(part in name for part in ("_gpu", "_target", "blast"))}
+    of_cards = {name for name in NAMES if any(part in name for part in ("_gpu", "_target_gap", "blast"))}
     assert NAMES - of_cards == set(found)
     assert [] == found["foreslice_short_replicas"].samples
 

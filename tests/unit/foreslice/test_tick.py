@@ -259,7 +259,7 @@ class TestWhatMayBeWritten:
     @pytest.mark.parametrize("mode", [Mode.OFF, Mode.FORECAST_ONLY, Mode.ADVISE])
     @pytest.mark.parametrize("work", [0.1, 3.0], ids=["too much", "too little"])
     def test_below_scale_up_only_nothing_is(self, mode, work):
-        scene = Scene(steady(work), "2 x whole", mode).learn()
+        scene = Scene(steady(work), "2 x whole", mode=mode).learn()
         tick = scene.tick()
 
         assert [] == scene.cluster.writes
@@ -280,7 +280,7 @@ class TestWhatMayBeWritten:
         assert {"chat-whole": 4} == scene.written
 
     def test_scale_up_only_removes_nothing(self):
-        scene = Scene(steady(0.1), "4 x whole", Mode.SCALE_UP_ONLY).learn()
+        scene = Scene(steady(0.1), "4 x whole", mode=Mode.SCALE_UP_ONLY).learn()
         scene.tick()
 
         assert scene.written.get("chat-whole", 4) >= 4

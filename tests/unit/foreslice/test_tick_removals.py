@@ -3,7 +3,7 @@
 import numpy as np
 
 from actuator.outcome import Outcome
-from foreslice.rules import Freeze
+from foreslice.rules import Freeze, Times
 from foreslice.tick import PLAN_HOLDS_FOR_S
 from tests.builders.fleet import fleet, running, standing
 from tests.builders.ticking import NOON, START_S, Scene, need, steady
@@ -28,7 +28,7 @@ class TestRemoving:
         assert "fleet breaker: 1 of 1 workloads would give up" in held
 
     def test_in_a_freeze_nothing_goes(self):
-        freeze = Freeze("the sale", None, 3600.0, START_S + 60.0 * NOON)
+        freeze = Freeze("the sale", Times(None, 3600.0, START_S + 60.0 * NOON))
         scene = Scene(steady(0.7), "4 x whole", freezes=(freeze,)).learn()
         tick = scene.tick()
 
@@ -45,7 +45,7 @@ class TestRemoving:
         assert scene.cluster.writes
 
     def test_in_a_freeze_what_is_needed_is_added(self):
-        freeze = Freeze("the sale", None, 3600.0, START_S + 60.0 * NOON)
+        freeze = Freeze("the sale", Times(None, 3600.0, START_S + 60.0 * NOON))
         scene = Scene(steady(3.3), "1 x whole", freezes=(freeze,)).learn()
         scene.tick()
 

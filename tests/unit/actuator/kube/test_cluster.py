@@ -6,8 +6,9 @@ from threading import Timer
 
 import pytest
 
-from actuator.kube.cluster import NO_PLANS, KubeCluster
+from actuator.kube.cluster import KubeCluster
 from actuator.kube.errors import NotFoundError
+from actuator.kube.records import NO_PLANS
 from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, PLANS, PODS, SLICES, STATEFUL_SETS
 from actuator.manifest import version_of
 from fleet.boards import H100_80GB

@@ -3,7 +3,7 @@
 import pytest
 
 from actuator.kube.errors import OwnedError
-from actuator.kube.scale import apply_scale, is_as_decided_on, scaled, scaling
+from actuator.kube.scale import apply_field, is_as_decided_on, scaled, scaling
 from fleet.errors import ConflictError, RefusedError
 
 SCALE = {"metadata": {"resourceVersion": "8"}, "spec": {"replicas": 2}}
@@ -29,13 +29,13 @@ def owned(*, once=(), lasting=()):
 
 def test_where_nobody_else_keeps_the_field_nothing_is_forced():
     apply = Applied()
-    assert SCALE == apply_scale(apply, "Deployment shop/web")
+    assert SCALE == apply_field(apply, "Deployment shop/web", "spec.replicas", is_autoscaled=True)
     assert [False] == apply.forced
 
 
 def test_over_who_wrote_it_once_it_is_forced():
     apply = Applied(owned(once=("kubectl", "helm")))
-    assert SCALE == apply_scale(apply, "Deployment shop/web")
+    assert SCALE == apply_field(apply, "Deployment shop/web", "spec.replicas", is_autoscaled=True)
     assert [False, True] == apply.forced
 
 
@@ -50,7 +50,7 @@ def test_over_who_wrote_it_once_it_is_forced():
 def test_what_would_write_it_again_is_named_and_not_fought(error, who):
     apply = Applied(error)
     with pytest.raises(RefusedError) as said:
-        apply_scale(apply, "Deployment shop/web")
+        apply_field(apply, "Deployment shop/web", "spec.replicas", is_autoscaled=True)
     assert (
         f"Deployment shop/web: spec.replicas is kept by {who}; "
         "take it out of what that applies, or set mode to advise"
@@ -61,7 +61,7 @@ def test_what_would_write_it_again_is_named_and_not_fought(error, who):
 def test_an_older_version_is_a_conflict_and_never_forced():
     apply = Applied(ConflictError("the object has been modified"))
     with pytest.raises(ConflictError, match="modified"):
-        apply_scale(apply, "Deployment shop/web")
+        apply_field(apply, "Deployment shop/web", "spec.replicas", is_autoscaled=True)
     assert [False] == apply.forced
 
 

@@ -6,10 +6,10 @@ import yaml
 from actuator.kube.survey import Survey
 from actuator.objects.granted import Grant
 from actuator.objects.servings import Serving
-from actuator.objects.writers import Writer
 from fleet.boards import H100_80GB
 from fleet.cluster import Gpu
 from fleet.workload import WorkloadKey
+from fleet.writers import Writer
 from foreslice.discovery.file import settings_text
 from foreslice.discovery.gather import Discovery, Found
 from foreslice.settings.load import load

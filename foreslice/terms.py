@@ -1,0 +1,79 @@
+"""What may be decided on, and what the executor judges each step by, out of what a tick has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from actuator.gate import Terms
+from allocator.need import Need
+from allocator.offers import Offers
+from allocator.ways import within_reach
+from fleet.cluster import Fleet, Standing
+from fleet.demand import NowReading
+from fleet.shape import Shape
+from fleet.workload import Way, Workload, WorkloadKey
+from foreslice.outlook import Outlook
+
+
+def within_reach_of(
+    workloads: Iterable[Workload], fleet: Fleet, outlooks: Mapping[WorkloadKey, Outlook]
+) -> list[tuple[Workload, Offers]]:
+    """Return each workload and its offers as far as it can be acted on, given how it stands."""
+    found = []
+    for workload in workloads:
+        standing = fleet.standing(workload.key)
+        offers = outlooks[workload.key].offers.for_standing(standing)
+        found.append(within_reach(workload, standing, offers))
+    return found
+
+
+def terms_of(
+    workloads: Iterable[Workload],
+    fleet: Fleet,
+    outlooks: Mapping[WorkloadKey, Outlook],
+    needs: Mapping[WorkloadKey, Need],
+    readings: Mapping[WorkloadKey, NowReading],
+) -> dict[WorkloadKey, Terms]:
+    """Return what must hold for each workload, in their order."""
+    return {
+        workload.key: Terms(
+            mode=workload.mode,
+            router=workload.router,
+            minimum=workload.limits.min_replicas,
+            capacities=outlooks[workload.key].offers.works,
+            need_keep=needs[workload.key].keep,
+            distrust=needs[workload.key].distrust,
+            hour_peak=outlooks[workload.key].hour_peak,
+            is_fall_foreseen=outlooks[workload.key].is_fall_foreseen,
+            answered=readings[workload.key].answered if workload.key in readings else frozenset(),
+            proven=_proven(fleet.standing(workload.key)),
+        )
+        for workload in workloads
+    }
+
+
+def _proven(standing: Standing | None) -> frozenset[Shape] | None:
+    """Return the shapes that a workload may rely on, `None` for all."""
+    if standing is None or standing.proven is None:
+        return None
+    return frozenset((standing.own.shape, *standing.proven))
+
+
+def rivals(workloads: Iterable[Workload], fleet: Fleet) -> list[str]:
+    """Return why nothing is written for workloads whose replicas another one keeps, one line each."""
+    return [
+        f"{workload.key}: nothing is written: {standing.forbidden}"
+        for workload in workloads
+        if workload.mode.may_add and workload.way is not Way.PUBLISH
+        if (standing := fleet.standing(workload.key)) is not None and standing.forbidden
+    ]
+
+
+def ready_shapes(fleet: Fleet | None) -> dict[WorkloadKey, dict[str, Shape]]:
+    """Return what every ready pod runs on, by workload."""
+    if fleet is None:
+        return {}
+    return {
+        standing.key: {r.pod: r.shape for v in standing.variants for r in v.replicas if r.serves}
+        for standing in fleet.standings
+    }

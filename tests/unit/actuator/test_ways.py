@@ -1,0 +1,160 @@
+"""How a workload is acted on: which object is written, and why not where another one keeps the field."""
+
+from dataclasses import replace
+
+import pytest
+
+from actuator.execute import MANUAL_HOLD_S, Executor
+from actuator.gate import refusal
+from actuator.outcome import Outcome
+from actuator.ways import as_acted_on, with_ways
+from fleet.change import Step, Verb
+from fleet.errors import RefusedError
+from fleet.workload import Way
+from fleet.writers import Scaler, Writer
+from tests.builders.execution import LARGE, LLAMA, SMALL, Process, goal, llama, standing, terms
+
+HPA = Scaler("HorizontalPodAutoscaler", "llama", 1, 8, "7")
+KEDA = Scaler("ScaledObject", "by-queue", 0, 9, "8")
+ARGO = Writer("argocd-controller", "applies spec.replicas", is_of_replicas=True, fix="take it out")
+HELM = Writer("helm", "has written spec.replicas", is_of_replicas=True, is_lasting=False)
+FLUX = Writer("Flux", "applies it", is_of_replicas=False)
+FLOOR_OR = "set `way: floor` for the workload, or delete the HorizontalPodAutoscaler"
+
+
+@pytest.mark.parametrize(
+    ("expected", "way", "scalers", "writers"),
+    [
+        ("", Way.OWN, (), ()),
+        ("", Way.OWN, (), (HELM, FLUX)),
+        (
+            f"spec.replicas is kept by HorizontalPodAutoscaler llama (sets 1 to 8 replicas): {FLOOR_OR}",
+            Way.OWN,
+            (HPA,),
+            (),
+        ),
+        (
+            "spec.replicas is kept by argocd-controller (applies spec.replicas): take it out",
+            Way.OWN,
+            (),
+            (FLUX, ARGO),
+        ),
+        (
+            (
+                "spec.replicas is kept by HorizontalPodAutoscaler llama (sets 1 to 8 replicas) "
+                f"and argocd-controller (applies spec.replicas): {FLOOR_OR}"
+            ),
+            Way.OWN,
+            (HPA,),
+            (ARGO,),
+        ),
+        ("", Way.FLOOR, (HPA,), (HELM,)),
+        (
+            "spec.replicas is kept by argocd-controller (applies spec.replicas): take it out",
+            Way.FLOOR,
+            (HPA,),
+            (ARGO,),
+        ),
+        (
+            (
+                "`way: floor`, and nothing scales it: create a HorizontalPodAutoscaler or ScaledObject, "
+                "or set `way: own`"
+            ),
+            Way.FLOOR,
+            (),
+            (),
+        ),
+        (
+            (
+                "spec.replicas is kept by ScaledObject by-queue and HorizontalPodAutoscaler llama: "
+                "delete one of them"
+            ),
+            Way.FLOOR,
+            (KEDA, HPA),
+            (),
+        ),
+        ("`way: publish` changes nothing, it says where it should be", Way.PUBLISH, (HPA,), (ARGO,)),
+    ],
+)
+def test_what_another_one_keeps_is_not_written_and_its_owner_is_told_what_to_change(
+    expected, way, scalers, writers
+):
+    seen = as_acted_on(replace(standing(llama()), scalers=scalers, writers=writers), way)
+    assert expected == seen.forbidden
+    step = Step(Verb.SCALE_UP, "llama", LARGE, 3, None, "a peak ahead")
+    assert (expected or None) == refusal(seen, step, terms())
+
+
+def test_what_is_wanted_is_the_floor_and_what_runs_above_it_is_asked_for_by_another():
+    own = as_acted_on(replace(standing(llama(5)), scalers=(HPA,)), Way.FLOOR).own
+    assert (1, 5, 5, "7") == (own.wanted, own.told, own.ready, own.version)
+
+
+class Scaled:
+    """A cluster whose workload is scaled between bounds; notes floors that are set."""
+
+    def __init__(self, cluster):
+        self._cluster = cluster
+        self.scaler = HPA
+        self.floors = []
+
+    def __getattr__(self, verb):
+        return getattr(self._cluster, verb)
+
+    def view(self, workloads):
+        fleet = self._cluster.view(workloads)
+        return replace(fleet, standings=tuple(replace(s, scalers=(self.scaler,)) for s in fleet.standings))
+
+    def set_floor(self, workload, replicas, *, expects):
+        assert expects == self.scaler.version
+        self.floors.append(replicas)
+        self.scaler = replace(self.scaler, floor=replicas, version=str(int(self.scaler.version) + 1))
+
+
+def test_a_floor_is_moved_in_place_of_replicas():
+    cluster = Scaled(llama(2))
+    process = Process(with_ways(cluster, {LLAMA: Way.FLOOR}))
+    up, down = (process.tick(goal({LARGE: n})) for n in (4, 2))
+    assert (["scale-up"], ["scale-down"]) == tuple([verb for verb, _, _ in each] for each in (up, down))
+    assert {Outcome.DONE} == {outcome for _, outcome, _ in (*up, *down)}
+    assert ([4, 2], []) == (cluster.floors, cluster.scaled)
+
+
+def test_a_floor_that_falls_is_judged_as_if_all_above_it_went_at_once():
+    cluster = Scaled(llama(5))
+    cluster.scaler = replace(HPA, floor=4)
+    process = Process(with_ways(cluster, {LLAMA: Way.FLOOR}))
+    [(_, outcome, why)] = process.tick(goal({LARGE: 2}), held=terms(1.0))
+    assert (Outcome.HELD, []) == (outcome, cluster.floors)
+    assert "2 x 3g.40gb would be ready and carry 0.90, 1.00 must stay" == why
+
+
+def test_a_floor_has_no_copies():
+    cluster = with_ways(Scaled(llama()), {LLAMA: Way.FLOOR})
+    with pytest.raises(RefusedError, match="counts their pods as its own"):
+        cluster.create_variant(LLAMA, "llama-small", SMALL)
+
+
+def test_what_a_person_set_is_not_taken_away_for_half_an_hour_but_added_to():
+    cluster = llama(4)
+    seen = cluster.view
+
+    def by_hand(workloads):
+        fleet = seen(workloads)
+        hands = tuple(replace(s, written_by_hand_at_s=100.0) for s in fleet.standings)
+        return replace(fleet, standings=hands)
+
+    cluster.view = by_hand
+    process = Process(cluster)
+    process.at_s = 700.0
+    assert [Outcome.DONE] == [outcome for _, outcome, _ in process.tick(goal({LARGE: 5}))]
+    [(_, outcome, why)] = process.tick(goal({LARGE: 2}))
+    assert (Outcome.HELD, "replicas were set by hand 10 min ago, and stay for 30 min") == (outcome, why)
+    process.at_s = 100.0 + MANUAL_HOLD_S
+    assert [Outcome.DONE] == [outcome for _, outcome, _ in process.tick(goal({LARGE: 2}))]
+
+
+def test_ways_change_nothing_of_a_workload_that_is_our_own():
+    cluster = llama()
+    assert standing(cluster) == standing(with_ways(cluster, {LLAMA: Way.OWN}))
+    assert Executor(with_ways(cluster, {})).run([], {}, 0.0) == ()
