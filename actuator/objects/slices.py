@@ -60,14 +60,11 @@ class Inventory:
         object.__setattr__(self, "_gpu_by_uuid", {gpu.uuid: gpu for gpu in self.gpus})
         boards = {gpu.uuid: gpu.board.id for gpu in self.gpus}
         kinds = {
-            (
-                Shape(boards[device.gpu], device.profile or WHOLE),
-                device.product,
-                *device.capacity.items(),
-            ): device
+            (boards[device.gpu], device.profile, device.product, *device.capacity.values()): device
             for device in devices.values()
         }
-        object.__setattr__(self, "_kinds", tuple((key[0], device) for key, device in kinds.items()))
+        shaped = ((Shape(boards[one.gpu], one.profile or WHOLE), one) for one in kinds.values())
+        object.__setattr__(self, "_kinds", tuple(shaped))
 
     def devices(self) -> Mapping[DeviceId, Device]:
         """Return every device by what an allocation names it by."""
