@@ -86,11 +86,11 @@ def _placed(scene, goal, start):
     ledger, devices = ledger_of(scene.pools, scene.allocated), []
     for shape, replicas in goal.counts.items():
         for _ in range(replicas - start.counts.get(shape, 0)):
-            device = first_fit(in_order_of_trial(scene.pools, ledger), ledger, request(shape))
-            if device is None:
+            found = first_fit(in_order_of_trial(scene.pools, ledger), ledger, request(shape))
+            if not found:
                 return None
-            ledger = ledger.take(device)
-            devices.append(device)
+            ledger = ledger.take(*found)
+            devices += found
     return devices
 
 
