@@ -85,7 +85,8 @@ def coverage_figure(scores: tuple[Score, ...]) -> go.Figure:
         name="covered",
         hovertemplate="%{x}: %{y:.1f} %<extra></extra>",
     )
-    figure.update_yaxes(title_text="windows at or below, %", range=[0, 103])
+    least = min([*(low for low, _ in bands), *(score.coverage for score in scores)], default=0.0)
+    figure.update_yaxes(title_text="windows at or below, %", range=[max(0.0, 100 * least - 4), 101.5])
     return inked(figure, title="Whether its quantiles hold")
 
 
