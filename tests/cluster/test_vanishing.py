@@ -5,21 +5,31 @@ import pytest
 from actuator.execute import Executor
 from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, PLANS, PODS, TARGETS
 from fleet.errors import ConflictError
-from tests.cluster.conftest import NEWEST
+from tests.cluster.conftest import NEWEST, make_classes
+from tests.cluster.controlplane import control_plane
 from tests.cluster.lab import until
-from tests.cluster.shop import CRDS, SHOP, install_plans
+from tests.cluster.shop import CRDS, SHOP, shop_of
 from tests.cluster.test_kube_execution import GOAL, TERMS, wanted_now
-from tests.contract.test_cluster_contract import START_S, WEB, standing
+from tests.contract.test_cluster_contract import START_S, WEB, deployment, standing
 from tests.contract.test_publish_contract import advice
 
-pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
+
+@pytest.fixture
+def shop(tmp_path):
+    """A shop on a control plane of its own: an API server takes minutes to forget a definition."""
+    with control_plane(NEWEST, tmp_path) as plane:
+        make_classes(plane)
+        with shop_of(plane) as made:
+            yield made
 
 
 @pytest.fixture
 def cluster(shop):
-    with shop.open() as opened:
+    with shop.cluster() as opened:
+        for body in deployment("web", replicas=1):
+            shop.create(opened, body)
+        shop.settle(opened)
         yield opened
-    install_plans(shop.server)
 
 
 def moved(cluster):
