@@ -31,6 +31,10 @@ explode."""
 CUT = 3.0
 """Times the highest demand so far at which a forecast is cut: nothing like it is in the history."""
 
+NOTHING = 0.1
+"""Share of the floor below which nothing is forecast while nothing comes: models, on a log scale over the
+floor, never say nothing."""
+
 TRUST = 4.0
 """Weight, before anything is known, of last + residual; others have one."""
 
@@ -136,6 +140,8 @@ class Blend:
             self._mixture = Mixture(prior, self._quantiles)
         mixed = np.maximum.accumulate(self._mixture.combine(experts))
         demand = np.maximum.accumulate(self._raised(mixed, origin.floor))
+        if origin.hour == 0:
+            demand[demand < NOTHING * origin.floor] = 0.0
         most = CUT * origin.highest
         return Said(np.minimum(demand, most), bool(demand[-1] > most), experts, mixed, logs)
 

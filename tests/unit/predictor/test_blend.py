@@ -83,6 +83,14 @@ def test_no_model_is_believed_above_all_that_was_ever_seen():
     np.testing.assert_allclose([25] * 3, said.demand)
 
 
+@pytest.mark.parametrize(("learned", "expected"), [(0.009, 0.0), (0.02, 0.02)])
+def test_where_nothing_comes_next_to_nothing_is_nothing(learned, expected):
+    """The floor is 0.1: a tenth of it is what models cannot tell from nothing."""
+    start = origin(last=0.0, learned=[learned] * 3, anchored=learned)
+    assert pytest.approx(expected) == Blend(QUANTILES, STEP_S, CALIBRATION).forecast(start).demand[-1]
+    assert 0 < Blend(QUANTILES, STEP_S, CALIBRATION).forecast(start._replace(hour=1.0)).demand[-1]
+
+
 def test_what_lies_beyond_the_history_is_cut_and_said_so():
     blend = taught([400.0] * 100)
     said = blend.forecast(origin(highest=20.0))
