@@ -211,7 +211,10 @@ def compressed(server, agents, name, steepest_s):
         nodes=8,
         cards=8,
         mode="full",
-        loop="{tick: 2s, plan: 25s, lead: 30s, quiet: 50s, dwell: 50s, shape_dwell: 5m, history: 73h}",
+        loop=(
+            "{tick: 2s, plan: 25s, lead: 30s, quiet: 50s, dwell: 50s, trial: 50s, shape_dwell: 5m, "
+            "history: 73h}"
+        ),
     )
 
 
