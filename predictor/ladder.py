@@ -83,7 +83,9 @@ class Ladder:
         """Take in the next closed bucket (NaN = unknown); `RefusedError` before `fit`."""
         self._take(work, is_censored=is_censored)
         if self._learning is not None:
-            self._learning.append(work, is_censored=is_censored)
+            first = self._learning.append(work, is_censored=is_censored)
+            if first is not None and self._gate is not None:
+                self._gate.remember(first.tried(self._gate.window))
         self._tell_gate(work, is_censored=is_censored)
         if self._gate is not None and self._gate.is_to_judge:
             self._gate.judge()

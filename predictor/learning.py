@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Protocol
 
@@ -26,6 +26,10 @@ class Rung(Protocol):
 
     def row(self, window: int) -> Row | None:
         """Return the forecast of a window of the grid, `None` where this rung has none."""
+        ...
+
+    def tried(self, window: int) -> Sequence[tuple[int, Sequence[float]]]:
+        """Return what it said, while it was tried, at ends of steps (s) that it had not seen."""
         ...
 
     def share(self, shelf: Shelf) -> None:
@@ -73,8 +77,11 @@ class Learning:
             below[opened_s] = loss
             below.pop(opened_s - HELD_OUT_S, None)
 
-    def append(self, work: float, *, is_censored: bool) -> None:
-        """Take in the next bucket; a rung that has been made in the meantime is taken up."""
+    def append(self, work: float, *, is_censored: bool) -> Rung | None:
+        """Take in the next bucket; a rung that has been made in the meantime is taken up.
+
+        Returns the rung if it is the first, after none.
+        """
         self._work.append(work)
         self._is_censored.append(is_censored)
         if self._rung is not None:
@@ -87,9 +94,11 @@ class Learning:
             self._pending = self._train(self._history(), self._below)
             if self._pending is not None:
                 self._asked_s = end_s
+        before = self._rung
         if self._pending is not None and self._pending.done():
             self._take_up(self._pending)
             self._pending = None
+        return self._rung if before is None else None
 
     def row(self, window: int) -> Row | None:
         """Return the forecast of a window, `None` where there is no rung or it has not won."""

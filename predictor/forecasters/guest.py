@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from fleet.demand import QUANTILES, WINDOWS_S, PeakForecast
@@ -52,6 +52,10 @@ class GuestRung:
         """Take in the next minute (NaN = unknown)."""
         if self._windows:
             self._unless_it_fails(lambda: self._forecaster.update(work, is_censored=is_censored))
+
+    def tried(self, window: int) -> Sequence[tuple[int, Sequence[float]]]:  # noqa: ARG002 -- of none
+        """Return nothing: a guest does not keep what it said while it was tried."""
+        return ()
 
     def share(self, shelf: Shelf) -> None:
         """Go on: a guest shares nothing."""

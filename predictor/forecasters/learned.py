@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -129,6 +129,11 @@ class LearnedRung:
             step = StepSeries.of_minutes(self._series.end_s, np.array(minutes), np.array(censored), STEP_S)
             self._take(self._series.followed_by(step))
 
+    def tried(self, window: int) -> Sequence[tuple[int, Sequence[float]]]:
+        """Return what its models said on the days that they had not seen: ends of steps in s, and rows."""
+        watched = self._watched.get(window)
+        return watched.tried if watched is not None else ()
+
     def share(self, shelf: Shelf) -> None:
         """Go on with what a shelf has now; a rung that was made without a shared model goes on without."""
         if self._has_shared:
@@ -188,6 +193,7 @@ class _Watched:
         self.losses: dict[int, float] = {}
         self._width = window_s // STEP_S
         self.shadow = Shadow(self._width)
+        self.tried: list[tuple[int, Sequence[float]]] = []
         self._line = Line(QUANTILES, STEP_S, self._width, recipe.calibration)
         self._rows: deque[Row | None] = deque(maxlen=self._width + 2)
 
@@ -206,6 +212,8 @@ class _Watched:
             said = (logs[place], anchored[place]) if place >= 0 else nothing
             origin = Origin.of(table, step, highest[step], *said)
             self.advance(series, step + 1, origin, is_fair=place >= 0)
+            if place >= 0 and (row := self.row) is not None:
+                self.tried.append((series.start_s + (step + 1) * STEP_S, row.work))
 
     def advance(self, series: StepSeries, end: int, origin: Origin, *, is_fair: bool = True) -> float:
         """Take in the step before `end`: note what the window that it closes cost, and forecast the next one.

@@ -128,6 +128,18 @@ class Gate:
         if surplus >= DAY_MIN:
             del self._work[:surplus], self._is_bound[:surplus], self._said[: surplus // STRIDE * _COLUMNS]
 
+    def remember(self, said: Sequence[tuple[int, Sequence[float]]]) -> None:
+        """Put what a rung would have said in the place of what was: after a restart that was a lower rung's.
+
+        Args:
+            said: Moments, seconds since the epoch, and what was said then by quantile, all out of sample.
+        """
+        begins = self._end_min - len(self._work)
+        for at_s, row in said:
+            place = ((at_s // BUCKET_S - begins) // STRIDE - 1) * _COLUMNS
+            if 0 <= place < len(self._said):
+                self._said[place : place + len(row)] = array("f", row)
+
     def judge(self) -> None:
         """Judge what was said over the recent days."""
         recent = self._recent()

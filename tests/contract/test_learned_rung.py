@@ -80,6 +80,13 @@ def test_it_foresees_a_rush_that_comes_by_the_clock():
     assert rung.row(LEARNED[0]) is row
 
 
+def test_it_keeps_what_it_said_of_the_days_that_it_was_tried_on():
+    tried = rung_of().tried(LEARNED[0])
+    assert [4 * 86400 + STEP_S, 6 * 86400] == [tried[0][0], tried[-1][0]]
+    assert {len(QUANTILES)} == {len(row) for _, row in tried}
+    assert () == tuple(rung_of().tried(0))
+
+
 def shared_model(until_s=0):
     """A model that was learnt from another such demand."""
     return Shared("0123456789ab", rung_of().model, until_s)

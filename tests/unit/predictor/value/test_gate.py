@@ -105,3 +105,13 @@ def test_a_gate_takes_its_turn_once_an_hour():
         gate.append(1.0, is_censored=False)
         turns += [minute] * gate.is_to_judge
     assert [7, 67, 127, 187] == turns
+
+
+def test_what_a_rung_would_have_said_counts_as_said():
+    """After a restart a rung is made first, and was silent before: what it says of days unseen is evidence."""
+    work = _jobs(5)
+    gate = _fed(work, np.full(len(work), 4.0))[0]
+    assert not _passed(gate).worth.is_used
+    gate.remember([(minute * 60, _said(work, minute)) for minute in range(5, len(work) + 1, 5)])
+    gate.judge()
+    assert _passed(gate).worth.value > 0.8
