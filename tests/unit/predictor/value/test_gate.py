@@ -108,7 +108,7 @@ def test_a_gate_takes_its_turn_once_an_hour():
 
 
 def test_what_a_rung_would_have_said_counts_as_said():
-    """After a restart a rung is made first, and was silent before: what it says of days unseen is evidence."""
+    """After a restart a rung is made first, and was silent before: what it says of unseen days counts."""
     work = _jobs(5)
     gate = _fed(work, np.full(len(work), 4.0))[0]
     assert not _passed(gate).worth.is_used
