@@ -31,5 +31,5 @@ def test_a_snapshot_of_the_embedded_world_is_planned_from_twice_to_the_same_byte
 def test_where_no_cluster_is_named_there_is_nothing_to_take_a_snapshot_of(tmp_path):
     settings = Path(__file__).parents[2] / "config" / "examples" / "file.yaml"
     taken = program("snapshot", "--config", settings, "--out", tmp_path / "snapshot.json")
-    assert (3, "foreslice: no cluster is seen to take a snapshot of\n") == (taken.returncode, taken.stderr)
+    assert (3, "foreslice: no cluster is seen to plan for\n") == (taken.returncode, taken.stderr)
     assert not (tmp_path / "snapshot.json").exists()
