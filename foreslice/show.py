@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -136,10 +136,19 @@ def as_text(tick: Tick, workloads: Sequence[Workload]) -> RenderableType:
             decision.because[0] if decision and decision.because else (need.because if need else ""),
         )
     notes = [Text(condition, style="yellow") for condition in tick.conditions]
+    notes += [Text(line, style="dim") for line in _by_rule(tick)]
     notes += [Text(_shadow(tick.shadow))] if tick.shadow is not None else []
     steps = [Text(step_as_text(result)) for result in tick.results]
     unit = Text("Work is in full reference replicas (1.00 = one whole card at its limit).", style="dim")
     return Group(table, *steps, *notes, unit)
+
+
+def _by_rule(tick: Tick) -> Iterator[str]:
+    """Yield for each workload that a rule decides for why a forecast does not; that is no fault."""
+    for key, outlook in tick.outlooks.items():
+        worth = outlook.forecast.worth if outlook.forecast is not None else None
+        if worth is not None and not worth.is_used:
+            yield f"{key}: {worth.because}"
 
 
 def _shadow(beside: Beside) -> str:

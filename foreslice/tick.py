@@ -244,13 +244,6 @@ class Loop:
             for key, outlook in outlooks.items()
             if outlook.forecast is None and not outlook.is_blind
         ]
-        conditions += [
-            f"{key}: {outlook.forecast.worth.because}"
-            for key, outlook in outlooks.items()
-            if outlook.forecast is not None
-            and outlook.forecast.worth is not None
-            and not outlook.forecast.worth.is_used
-        ]
         conditions += [f"{key}: {doubt}" for key, outlook in outlooks.items() for doubt in outlook.doubts]
         seen = Tick(
             at_s,

@@ -102,5 +102,5 @@ def _forecast(answer: dict[str, Any]) -> str:
     hour = {p["quantile"]: p["work"] for p in forecast["peaks"] if p["window_s"] == _HOUR_S}
     peaks = ", ".join(f"q {quantile:g}: {work:.2f}" for quantile, work in hour.items())
     worth = forecast.get("worth") or {}
-    because = f"; {worth['because']}" if worth.get("is_used") else ""
+    because = f"; {worth['because']}" if worth else ""
     return f"{forecast['rung']}; peak of the next hour: {peaks or '-'}{because}"

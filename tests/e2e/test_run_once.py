@@ -141,8 +141,8 @@ def test_json_of_a_tick_has_the_same_form_everywhere(text, has_cluster, settings
 
     jsonschema.validate(shown, SHOWN)
     (chat,) = shown["workloads"]
-    worth = chat["forecast"]["worth"]
-    assert [f"serving/chat: {worth['because']}"] * (not worth["is_used"]) == shown["conditions"]
+    assert [] == shown["conditions"]
+    assert chat["forecast"]["worth"]["because"]
     assert has_cluster == (shown["gpus_in_use"] is not None)
     assert has_cluster == shown["is_simulated"]
     assert ("serving/chat", "forecast-only") == (chat["workload"], chat["mode"])
