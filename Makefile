@@ -75,6 +75,10 @@ demo-cluster: .venv/.dev controlplane ## the service on a real control plane and
 test-prometheus: .venv/.dev ## tests on a real Prometheus (Debian: apt-get install prometheus)
 	$(BIN)/python -m pytest tests/prometheus $(PYTEST_ARGS)
 
+.PHONY: test-dask
+test-dask: .venv/.dev ## training on a Dask cluster of processes, one of them killed midway
+	$(BIN)/python -m pytest tests/dask $(PYTEST_ARGS)
+
 .PHONY: coverage
 coverage: .venv/.dev ## which lines and branches the tests reach
 	$(BIN)/coverage run -m pytest $(PYTEST_ARGS)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from allocator.need import Timing
 from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
+from fleet.cards import CardShares
 from fleet.errors import UnavailableError
 from fleet.workload import Mode
 from foreslice.compose import Surroundings, make_loop
@@ -99,6 +100,12 @@ class Turning:
         """Replicas asked for by workload and variant."""
         fleet = self.world.cluster.view(self.keys)
         return {(s.key.name, v.name): v.wanted for s in fleet.standings for v in s.variants}
+
+    def cards_wanted(self):
+        """Cards that the replicas asked for take, by workload."""
+        fleet = self.world.cluster.view(self.keys)
+        cards = CardShares(fleet.boards())
+        return {s.key.name: cards.total([s.wanted]) for s in fleet.standings}
 
     def summary(self):
         return self.world.summary(int(self.world.clock.now_s) // 60 * 60)

@@ -11,7 +11,7 @@ from tests.builders.turning import Turning
 HOUR_S = 3600
 
 
-WRONG = range(330, 420)
+WRONG = range(410, 500)
 """Ticks in which the clock is wrong."""
 
 

@@ -14,7 +14,7 @@ from allocator.need import Evidence, Timing, need_of
 from fleet.demand import QUANTILES, WINDOWS_S, PeakForecast
 from fleet.errors import RefusedError
 from fleet.workload import Tier
-from foreslice.rules import Freeze
+from foreslice.rules import Freeze, Times
 from predictor.calendar import WEEKDAY, Calendar
 from predictor.features import features
 from predictor.forecasters.base import pinball
@@ -108,9 +108,9 @@ def test_need_rises_with_demand_forecast_and_quantile():
 )
 def test_a_window_of_the_week_ends_on_its_day_and_may_cross_midnight(crontab, hours, at, holds):
     """kedacore/keda#4677, #5263: a window that ended on Friday was open until Sunday."""
-    freeze = Freeze("a window", CronTrigger.from_crontab(crontab, "UTC"), hours * 3600)
+    freeze = Freeze("a window", Times(CronTrigger.from_crontab(crontab, "UTC"), hours * 3600))
     at_s = float(np.datetime64(at, "s").astype(np.int64))
-    assert holds == (freeze.ends_s(at_s) is not None)
+    assert holds == (freeze.times.ends_s(at_s) is not None)
 
 
 def loss_of_last_day(work, true):
