@@ -32,7 +32,7 @@ SETTLED = 150
 @given(st.sets(ticks, min_size=1, max_size=2))
 @settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
 def test_a_process_that_is_killed_at_any_tick_and_started_anew_ends_with_as_many_cards(kills):
-    """A trial of a new shape begins anew with the process, so a shape may be another one, of the same size."""
+    """A trial of a new shape begins anew with the process, so a shape may be another, of the same size."""
     turning = Turning().run(
         SETTLED, before_tick=lambda turning, number: turning.restart() if number in kills else None
     )
