@@ -10,6 +10,7 @@ from actuator.inventory.layouts import advertised, card_layouts
 from actuator.inventory.nodes import NodeView, node_view, shown_by
 from actuator.inventory.understand import Dump, dump_of, understand
 from actuator.layouts.change import NodeChange, change_of
+from actuator.layouts.node import asked_resources, resource_of, unready
 from actuator.manifest import Json, labels_of
 from fleet.boards import BOARDS, Board
 from fleet.errors import InputError
@@ -103,7 +104,7 @@ def show_change(paths: Sequence[Path], node: str, to: str, *, as_json: bool) -> 
     before, after = (card_layouts(seen.entries(name), cards, board) for name in (now, to))
     change = change_of(board, before, after, _offered(seen.dump, node))
     must_go = sorted(_in_the_way(seen.dump, node, change))
-    objections = [*change.objections, *_unready(view)]
+    objections = [*change.objections, *unready(view)]
     if as_json:
         output.print_json(
             {
@@ -158,31 +159,16 @@ def _offered(dump: Dump, node: str) -> frozenset[str] | None:
 
 def _in_the_way(dump: Dump, node: str, change: NodeChange) -> Iterator[str]:
     """Yield the pods that may be on cleared cards: which card a pod has, the device plugin does not say."""
-    resources = {
-        "nvidia.com/gpu" if profile is None else f"nvidia.com/mig-{profile.replace('+', '.')}"
-        for profile in change.frees
-    }
+    resources = {resource_of(profile) for profile in change.frees}
     for tenant in understand(dump)["tenants"]:
         pod = next((p for p in dump.of("Pod") if _name(p) == tenant["pod"]), None)
-        if pod is not None and pod["spec"].get("nodeName") == node and resources & _asked(pod):
+        if pod is not None and pod["spec"].get("nodeName") == node and resources & asked_resources(pod):
             yield tenant["pod"]
-
-
-def _asked(pod: Json) -> set[str]:
-    containers = pod["spec"].get("containers") or []
-    return {name for c in containers for name in (c.get("resources") or {}).get("limits") or {}}
 
 
 def _name(pod: Json) -> str:
     meta = pod["metadata"]
     return f"{meta.get('namespace', '')}/{meta['name']}"
-
-
-def _unready(view: NodeView) -> Iterator[str]:
-    if view.layout_state in {"changing", "failed", "lost"}:
-        yield f"the last change of its layout is {view.layout_state}"
-    if view.unhealthy_gpus:
-        yield f"{view.unhealthy_gpus} of its devices are unhealthy"
 
 
 def _node_as_json(view: NodeView) -> Json:

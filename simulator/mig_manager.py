@@ -17,6 +17,7 @@ from functools import partial
 from actuator.inventory.layouts import card_layouts
 from actuator.layouts.format import Configs, configs_in
 from actuator.layouts.named import Cut
+from actuator.layouts.node import CONFIG_LABEL, OPERAND_LABELS, PAUSED, asked_resources, resource_of
 from fleet.boards import Board
 from fleet.errors import ConflictError, InputError
 from fleet.mig import realise
@@ -24,13 +25,12 @@ from simulator.api import NODE, POD, Api, Event, Json
 from simulator.clock import Clock
 from simulator.workqueue import WorkQueue
 
-CONFIG, STATE = "nvidia.com/mig.config", "nvidia.com/mig.config.state"
+STATE = f"{CONFIG_LABEL}.state"
 OPERANDS = tuple(
-    f"nvidia.com/gpu.deploy.{name}"
+    f"{OPERAND_LABELS}{name}"
     for name in ("device-plugin", "gpu-feature-discovery", "dcgm-exporter", "dcgm", "nvsm")
 )
-PAUSED = "paused-for-mig-change"
-GPU = "nvidia.com/gpu"
+GPU = resource_of(None)
 
 
 class Fault(Enum):
@@ -102,7 +102,7 @@ class MigManager:
         body = event.body
         if body["metadata"]["name"] != self._node:
             return
-        wanted = _labels(body).get(CONFIG)
+        wanted = _labels(body).get(CONFIG_LABEL)
         if wanted and wanted != self._seen:
             self._seen = wanted
             self._changes.add(wanted)
@@ -153,9 +153,9 @@ class MigManager:
         pairs = list(zip(self.cuts, cuts, strict=True))
         toggles = any((old is None) != (new is None) for old, new in pairs)
         cleared = [old for old, new in pairs if old != new or (toggles and old is not None)]
-        resources = {GPU if cut is None else _resource(p) for cut in cleared for p in (cut or {"": 1})}
+        resources = {resource_of(p) for cut in cleared for p in ([None] if cut is None else cut)}
         return any(
-            resources & _asked(pod)
+            resources & asked_resources(pod)
             for pod in self._api.list(POD)
             if pod["spec"].get("nodeName") == self._node
             and pod["status"].get("phase") not in {"Succeeded", "Failed"}
@@ -184,7 +184,7 @@ class MigManager:
             if cut is None:
                 counts[GPU] += 1
             elif not self._hollow and realise(board, cut) is not None:
-                counts.update({_resource(profile): count for profile, count in cut.items()})
+                counts.update({resource_of(profile): count for profile, count in cut.items()})
         status = dict(body.get("status") or {})
         for part in ("capacity", "allocatable"):
             others = {n: a for n, a in (status.get(part) or {}).items() if not n.startswith("nvidia.com/")}
@@ -192,15 +192,6 @@ class MigManager:
         self._api.replace_status({**body, "status": status})
 
 
-def _resource(profile: str) -> str:
-    return f"nvidia.com/mig-{profile.replace('+', '.')}"
-
-
 def _labels(body: Json) -> dict[str, str]:
     labels: dict[str, str] = body["metadata"].get("labels") or {}
     return labels
-
-
-def _asked(pod: Json) -> set[str]:
-    containers = pod["spec"].get("containers") or []
-    return {name for c in containers for name in (c.get("resources") or {}).get("limits") or {}}

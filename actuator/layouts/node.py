@@ -121,11 +121,12 @@ def _change(
         return None, () if is_begun else ("what its cards are cut into does not show",)
     cards = _cards(view)
     change = change_of(board, _layouts(view, configs[shown], cards), _layouts(view, wish.entries, cards))
-    unready = () if is_begun else tuple(_unready(view))
-    return change, (*change.objections, *unready)
+    found = () if is_begun else tuple(unready(view))
+    return change, (*change.objections, *found)
 
 
-def _unready(view: NodeView) -> Iterator[str]:
+def unready(view: NodeView) -> Iterator[str]:
+    """Yield what speaks against any change of a node's layout now."""
     if view.layout_state in {"changing", "failed", "lost"}:
         yield f"the last change of its layout is {view.layout_state}"
     if view.unhealthy_gpus:

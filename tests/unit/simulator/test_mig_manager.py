@@ -4,9 +4,9 @@ import pytest
 
 from actuator.layouts.config_file import with_configs
 from actuator.layouts.named import entries_of
-from actuator.layouts.node import CONFIG_LABEL
+from actuator.layouts.node import CONFIG_LABEL, PAUSED
 from simulator.api import NODE
-from simulator.mig_manager import OPERANDS, PAUSED, STATE, Fault
+from simulator.mig_manager import OPERANDS, STATE, Fault
 from tests.fakes.layouts import DAY, FILE, NAME, NIGHT, Site
 
 PENDING, DONE = "pending", "true"
