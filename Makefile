@@ -42,7 +42,7 @@ notebooks: .venv/.notebooks ## open the notebooks in JupyterLab, with everything
 
 .PHONY: test
 test: lint types ## lint, types, import contracts, then every test; the last lines are pytest's
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 .PHONY: lint
 lint: .venv/.dev ## ruff, formatting, import contracts, declared dependencies
