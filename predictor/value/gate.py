@@ -32,8 +32,8 @@ HALF_LIFE_MIN = 4 * DAY_MIN
 BLOCK_MIN = DAY_MIN // 2
 """Half a day: blocks as long as demand hangs together, and enough of them for an interval."""
 
-LEAST_BLOCKS = 6
-"""Blocks below which nothing is judged: three days."""
+LEAST_BLOCKS = 8
+"""Blocks below which nothing is judged: three days until a daily pattern is known, and one to judge it on."""
 
 LEAST_VALUE = 0.1
 """Value above which a forecast is used, if the low end of its interval is above 0, too."""

@@ -46,7 +46,7 @@ def test_before_three_days_nothing_is_judged_and_forecasts_pass():
     work = _jobs(2)
     gate, worths = _fed(work, np.full(len(work), 9.0))
     assert all(worth.is_used for worth in worths)
-    assert "too early to judge forecasts: 2.0 of 3 days" == worths[-1].because
+    assert "too early to judge forecasts: 2.0 of 4 days" == worths[-1].because
     assert "learned" == _passed(gate).rung
 
 
