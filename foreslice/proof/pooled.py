@@ -14,11 +14,11 @@ from foreslice.proof.books import ROUND_OFF
 from foreslice.proof.chosen import cheapest_surely
 from foreslice.proof.course import Course, Grid
 from foreslice.proof.setting import Rule, Setting
+from predictor.highest import trailing_highest
 from predictor.ports import Bools, Floats
 from predictor.value.ledger import Ledger
 from simulator.coarse import Counts
 from simulator.pool import Excess, dealt, served, woken
-from simulator.rivals.rules import trailing_highest
 
 QUANTILES = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0)
 """Of the fleet's summed need: how often a pool was enough on the days before."""
@@ -140,7 +140,7 @@ def _replicas(fleet: _Fleet, setting: Setting) -> Counts:
 
 
 def _in_pieces(fleet: _Fleet, target: Floats) -> Counts:
-    wanted = np.stack([trailing_highest(one, fleet.grid.limits.quiet) for one in target.T], axis=1)
+    wanted = trailing_highest(target, fleet.grid.limits.quiet, axis=0)
     later = np.concatenate([wanted[:1], wanted[:-1]])
     held: Counts = np.maximum(np.ceil(later / fleet.piece - ROUND_OFF), 1.0).astype(np.int64)
     return held
@@ -149,7 +149,7 @@ def _in_pieces(fleet: _Fleet, target: Floats) -> Counts:
 def _excess(fleet: _Fleet, held: Counts) -> Excess:
     """Return what finds nothing ready, while it counts."""
     lag = fleet.grid.limits.lag
-    ready = -np.stack([trailing_highest(-column, lag + 1) for column in held.T], axis=1)
+    ready = -trailing_highest(-held, lag + 1, axis=0)
     lacked = np.where(fleet.counts, np.maximum(fleet.demand - ready * fleet.piece, 0.0), 0.0)
     return Excess.of(lacked, fleet.piece)
 

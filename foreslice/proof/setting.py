@@ -9,6 +9,7 @@ import numpy as np
 
 from allocator.need import levels
 from foreslice.proof.course import QUANTILES, Course, Grid
+from predictor.highest import trailing_highest
 from predictor.ports import Floats
 from predictor.steps import DAY_S
 from predictor.value.ledger import Limits, foreknown
@@ -63,7 +64,7 @@ class Setting:
         match self.rule:
             case Rule.FORECAST:
                 width = max(1, self.stands_min * 60 // grid.step_s)
-                peak = rules.trailing_highest(course.ahead[QUANTILES.index(self.on)], width)
+                peak = trailing_highest(course.ahead[QUANTILES.index(self.on)], width)
                 # What is asked for now is not scaled: a margin below one speaks of the forecast alone.
                 now = demand / self.factor
                 return levels(now, now, peak, peak, np.maximum)[0]

@@ -12,10 +12,10 @@ from foreslice.proof.course import Course
 from foreslice.proof.setting import HOLDS
 from foreslice.proof.sweep import BOUND, ORACLE, OURS, Run, following
 from foreslice.proof.trail import Figures, trail_of
+from predictor.highest import highest_ahead, trailing_highest
 from predictor.ports import Bools
 from predictor.steps import DAY_S
 from predictor.value.ledger import Limits
-from simulator.rivals.rules import ahead, trailing_highest
 
 BURST = 1.5
 """A rise to more than this, since an order could have been made, is a burst."""
@@ -126,7 +126,7 @@ def reasons(course: Course, lag: int, step_s: int) -> Bools:
     """Return by kind (season, else burst, else drift, in the order of `_KINDS`) and step which one it is."""
     work = course.demand
     day, near = DAY_S // step_s, NEAR_S // step_s
-    around = np.maximum(trailing_highest(work, near + 1), ahead(work, near))
+    around = np.maximum(trailing_highest(work, near + 1), highest_ahead(work, near))
     yesterday = np.concatenate([np.zeros(min(day, len(work))), around])[: len(work)]
     before = np.concatenate([np.repeat(work[:1], lag + 1), work])[: len(work)]
     season: Bools = yesterday >= SEASON * work

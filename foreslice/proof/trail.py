@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import minimum_filter1d
 
 from foreslice.proof import books
 from foreslice.proof.books import ROUND_OFF, Book
 from foreslice.proof.course import Course
 from foreslice.proof.setting import Setting
 from foreslice.proof.sweep import FIXED, OURS, RIVALS, STATIC_GPU, STATIC_GPU_TRAINED, Looking, Run, followed
+from predictor.highest import trailing_highest
 from predictor.ports import Floats
 from predictor.steps import DAY_S
 from predictor.value.ledger import Limits
 from simulator.coarse import Counts, drive
-from simulator.rivals.rules import trailing_highest
 
 NODE = 8
 """Cards of a node."""
@@ -106,21 +105,16 @@ def trail_of(run: Run, policy: str) -> Trail:
         held = np.stack(seen)
     else:
         held = np.tile(_still(book, courses, cards, grid.test), (grid.steps, 1))
-    ready = np.stack([_lowest(column, limits.lag + 1) for column in held.T], axis=1)
+    ready = -trailing_highest(-held, limits.lag + 1, axis=0)  # what was ordered that long ago is ready
     return Trail(held[grid.test :], ready[grid.test :], cards, piece)
 
 
 def _held(targets: Sequence[Floats], limits: Limits, piece: Floats) -> Counts:
     """Return the replicas that targets (workload, step) come to, a step later."""
-    wanted = np.stack([trailing_highest(target, limits.quiet) for target in targets], axis=1)
+    wanted = trailing_highest(np.stack(targets, axis=1), limits.quiet, axis=0)
     later = np.concatenate([wanted[:1], wanted[:-1]])
     replicas: Counts = np.maximum(np.ceil(later / piece - ROUND_OFF), 1.0).astype(np.int64)
     return replicas
-
-
-def _lowest(held: Counts, width: int) -> Counts:
-    """Return the lowest of each step and the ones before it: what was ordered that long ago is ready."""
-    return np.asarray(minimum_filter1d(held, width, mode="nearest", origin=(width - 1) // 2), dtype=np.int64)
 
 
 def _still(book: Book, courses: Sequence[Course], cards: Floats, test: int) -> Counts:

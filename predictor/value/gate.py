@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d
 
 from fleet.demand import QUANTILES, WINDOWS_S, PeakForecast, Unserved, Worth
 from predictor.forecasters.base import STRIDE
+from predictor.highest import trailing_highest
 from predictor.ports import BUCKET_S, Bools, Floats
 from predictor.steps import DAY_S
 from predictor.value.breaker import COVERED_H, Breaker
@@ -209,8 +209,7 @@ class Gate:
         forecasts, residual = np.fmax(stands[:notches], filled), np.fmax(stands[notches + notch], filled)
         is_bad = ~np.isfinite(work) | (np.frombuffer(self._is_bound, np.uint8)[: len(work)] > 0)
         is_bad |= ~np.isfinite(stands[notch])
-        reach = limits.lag + 2
-        counts: Bools = ~maximum_filter1d(is_bad, reach, mode="nearest", origin=(reach - 1) // 2)[scored]
+        counts: Bools = ~trailing_highest(is_bad, limits.lag + 2)[scored]
         counts[: limits.lag + limits.quiet] = False  # what was ordered before is not known there
         demand = filled[scored]
 

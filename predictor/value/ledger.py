@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d
 
+from predictor.highest import highest_ahead, trailing_highest
 from predictor.ports import Bools, Floats
 
 
@@ -78,8 +78,8 @@ def ledger(
         limits: Of capacity.
         block: Steps in a block; the last block is what is left.
     """
-    held = _trailing_highest(targets, limits.quiet)
-    ready = -_trailing_highest(-held, limits.lag + 1)
+    held = trailing_highest(targets, limits.quiet)
+    ready = -trailing_highest(-held, limits.lag + 1)
     held, ready = _a_step_later(held), _a_step_later(ready)
     starts = np.arange(0, len(demand), block)
     shape = (len(targets) * len(factors), len(starts))
@@ -95,16 +95,7 @@ def ledger(
 
 def foreknown(demand: Floats, limits: Limits) -> Floats:
     """Return the targets (1 x steps) of who knows what will come until an order of now is ready."""
-    width = limits.lag + 1
-    padded = np.append(demand[1:], np.full(width, demand[-1]))
-    ahead: Floats = np.lib.stride_tricks.sliding_window_view(padded, width).max(axis=1)
-    return ahead[: len(demand)][None]
-
-
-def _trailing_highest(values: Floats, width: int) -> Floats:
-    """Return the highest of each step and the ones before it; the first steps look back on the first."""
-    highest: Floats = maximum_filter1d(values, width, axis=1, mode="nearest", origin=(width - 1) // 2)
-    return highest
+    return highest_ahead(demand, limits.lag + 1)[None]
 
 
 def _a_step_later(values: Floats) -> Floats:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d
 
+from predictor.highest import trailing_highest
 from predictor.ports import Floats
 from predictor.value.ledger import Ledger
 
@@ -44,7 +44,7 @@ def wanted(work: Floats, residual: Floats) -> Floats:
         work: By minute, without gaps.
         residual: Last + residual quantile of the window ahead, by minute.
     """
-    holds = [maximum_filter1d(work, held, mode="nearest", origin=(held - 1) // 2) for held in HELD_MIN]
+    holds = [trailing_highest(work, held) for held in HELD_MIN]
     return np.vstack([*holds, np.maximum(residual, work)])
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d
 
+from predictor.highest import highest_ahead, trailing_highest
 from predictor.ports import Floats
 
 MEMORY_S, THINNED_S, EVERY_S = 5 * 86_400, 300, 3600
@@ -37,7 +37,7 @@ def residual(work: Floats, lag: int, step_s: int, quantiles: Floats) -> Floats:
     censored work.
     """
     n, width = len(work), lag + 1
-    rose = np.sqrt(ahead(work, width)) - np.sqrt(work)
+    rose = np.sqrt(highest_ahead(work, width)) - np.sqrt(work)
     wanted = np.empty((len(quantiles), n))
     memory, thinned, every = (max(1, seconds // step_s) for seconds in (MEMORY_S, THINNED_S, EVERY_S))
     for start in range(0, n, every):
@@ -58,18 +58,5 @@ def daily(work: Floats, trained: int, day: int, width: int) -> Floats:
         width: Steps until what is ordered now is ready.
     """
     days = trained // day
-    calendar = ahead(work[: days * day], width).reshape(days, day).max(axis=0)
+    calendar = highest_ahead(work[: days * day], width).reshape(days, day).max(axis=0)
     return np.tile(calendar, -(-len(work) // day))[np.newaxis, : len(work)]
-
-
-def ahead(work: Floats, width: int) -> Floats:
-    """Return the highest of the `width` steps after each; the last ones end with what there is."""
-    padded = np.append(work[1:], np.full(width, work[-1]))
-    peaks: Floats = trailing_highest(padded, width)[width - 1 : width - 1 + len(work)]
-    return peaks
-
-
-def trailing_highest(work: Floats, width: int) -> Floats:
-    """Return the highest of each step and the ones before it, `width` in all."""
-    highest: Floats = maximum_filter1d(work, width, mode="nearest", origin=(width - 1) // 2)
-    return highest

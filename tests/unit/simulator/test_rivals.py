@@ -133,7 +133,3 @@ def test_a_calendar_repeats_the_highest_of_the_training_days_ahead_of_it():
     work = np.array([0, 5, 0, 0, 0, 7, 0, 0, 9, 9, 9, 9], dtype=np.float64)
     [wanted] = rules.daily(work, trained=8, day=4, width=1)
     assert [7, 0, 0, 0] * 3 == wanted.tolist()
-
-
-def test_ahead_is_the_highest_of_what_comes_and_never_of_what_is():
-    assert [3, 3, 2, 2] == rules.ahead(np.array([9.0, 1.0, 3.0, 2.0]), 2).tolist()

@@ -13,8 +13,8 @@ from foreslice.proof.setting import FORECASTS, FORESIGHT, HOLDS, Rule, Setting
 from foreslice.proof.split import reasons, split_of, worst_hours
 from foreslice.proof.sweep import RIVALS, Asked, Looking, play, unserved
 from foreslice.proof.trail import figures_of, trail_of
+from predictor.highest import highest_ahead
 from predictor.value.ledger import Limits, foreknown
-from simulator.rivals.rules import ahead
 
 SEVENTH = Piece("1/7", 1 / 7, 1 / 7, 1 / 7)
 STEP_S = 600
@@ -32,7 +32,7 @@ def grid_and_course(*, sees, days=6, lag=2):
     """Return a grid, and a course whose forecasts are what comes, or the newest work."""
     work = demand(days)
     grid = Grid(STEP_S, 0, 4 * DAY, days * DAY, DAY // 2, lag * STEP_S, Limits(lag, 1))
-    peak = ahead(work, lag + 1) if sees else work
+    peak = highest_ahead(work, lag + 1) if sees else work
     part = Part("a", STEP_S, work, SEVENTH, Piece("whole", 1.0, 1.0, 1.0))
     course = Course(part, work, np.ones(len(work), np.bool_), np.tile(peak, (len(QUANTILES), 1)))
     return grid, course
