@@ -11,9 +11,10 @@ import numpy as np
 from foreslice.proof.course import Course, Grid
 from foreslice.proof.scene import Piece
 from foreslice.proof.setting import Rule, Setting
+from predictor.highest import trailing_highest
 from predictor.ports import Floats
 from predictor.value.ledger import Ledger, Limits, ledger
-from simulator.coarse import Account, Stage
+from simulator.coarse import Account, Counts, Stage
 from simulator.rivals import rules
 
 ROUND_OFF = 1e-9
@@ -91,6 +92,14 @@ def in_cards(course: Course, grid: Grid, targets: Floats, factors: Floats, limit
     own = Limits(limits.lag, limits.quiet, piece.work)
     one = ledger(targets, factors, course.demand, course.counts, own, grid.block)
     return Ledger(one.held * piece.cards / piece.work, one.lacked, one.asked)
+
+
+def in_replicas(targets: Floats, limits: Limits, piece: Floats | float) -> Counts:
+    """Return the replicas of `piece` that are held for targets (step, workload), a step later."""
+    wanted = trailing_highest(targets, limits.quiet, axis=0)
+    later = np.concatenate([wanted[:1], wanted[:-1]])
+    held: Counts = np.maximum(np.ceil(later / piece - ROUND_OFF), 1.0).astype(np.int64)
+    return held
 
 
 def residuals(

@@ -10,7 +10,7 @@ import numpy as np
 
 from allocator.pool import hosts, slices_for
 from fleet.errors import InputError
-from foreslice.proof.books import ROUND_OFF
+from foreslice.proof.books import in_replicas
 from foreslice.proof.chosen import cheapest_surely
 from foreslice.proof.course import Course, Grid
 from foreslice.proof.setting import Rule, Setting
@@ -136,14 +136,7 @@ def _replicas(fleet: _Fleet, setting: Setting) -> Counts:
     """Return the replicas that a baseline holds, by step and workload."""
     limits = fleet.grid.limits
     targets = [setting.target(course, fleet.grid, limits) for course in fleet.courses]
-    return _in_pieces(fleet, np.stack(targets, axis=1))
-
-
-def _in_pieces(fleet: _Fleet, target: Floats) -> Counts:
-    wanted = trailing_highest(target, fleet.grid.limits.quiet, axis=0)
-    later = np.concatenate([wanted[:1], wanted[:-1]])
-    held: Counts = np.maximum(np.ceil(later / fleet.piece - ROUND_OFF), 1.0).astype(np.int64)
-    return held
+    return in_replicas(np.stack(targets, axis=1), limits, fleet.piece)
 
 
 def _excess(fleet: _Fleet, held: Counts) -> Excess:
@@ -197,7 +190,7 @@ def _played(fleet: _Fleet, starts: Sequence[int], chosen: Sequence[tuple[Setting
     target = np.concatenate(
         [targets[setting][span] for (setting, _), span in zip(chosen, spans, strict=True)]
     )
-    held = _in_pieces(fleet, target)
+    held = in_replicas(target, fleet.grid.limits, fleet.piece)
     excess = _excess(fleet, held)
     sized = {quantile: _slices(fleet, excess.needed, quantile) for _, quantile in chosen}
     slices = np.concatenate(

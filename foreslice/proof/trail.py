@@ -93,10 +93,12 @@ def trail_of(run: Run, policy: str) -> Trail:
     limits = grid.limits
     if isinstance(knob, Setting):
         limits = Limits(0, 1) if policy == "bound" else limits
-        held = _held([knob.target(course, grid, limits) for course in courses], limits, piece)
+        targets = [knob.target(course, grid, limits) for course in courses]
+        held = books.in_replicas(np.stack(targets, axis=1), limits, piece)
     elif policy in {OURS, FIXED}:
         choices = run.choices if policy == OURS else run.choices[:1]
-        held = _held([followed(course, grid, choices) for course in courses], limits, piece)
+        targets = [followed(course, grid, choices) for course in courses]
+        held = books.in_replicas(np.stack(targets, axis=1), limits, piece)
     elif isinstance(rival, Looking):
         at = run.books[policy].knobs.index(knob)
         seen: list[Counts] = []
@@ -107,14 +109,6 @@ def trail_of(run: Run, policy: str) -> Trail:
         held = np.tile(_still(book, courses, cards, grid.test), (grid.steps, 1))
     ready = -trailing_highest(-held, limits.lag + 1, axis=0)  # what was ordered that long ago is ready
     return Trail(held[grid.test :], ready[grid.test :], cards, piece)
-
-
-def _held(targets: Sequence[Floats], limits: Limits, piece: Floats) -> Counts:
-    """Return the replicas that targets (workload, step) come to, a step later."""
-    wanted = trailing_highest(np.stack(targets, axis=1), limits.quiet, axis=0)
-    later = np.concatenate([wanted[:1], wanted[:-1]])
-    replicas: Counts = np.maximum(np.ceil(later / piece - ROUND_OFF), 1.0).astype(np.int64)
-    return replicas
 
 
 def _still(book: Book, courses: Sequence[Course], cards: Floats, test: int) -> Counts:
