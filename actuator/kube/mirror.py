@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 
-from actuator.kube.resources import DEPLOYMENTS, Resource
+from actuator.kube.resources import SERVING, Resource
 from actuator.manifest import Json, key_of, version_of
 from actuator.objects.writers import without_other_fields
 from fleet.workload import WorkloadKey
@@ -100,7 +100,7 @@ class Mirror:
 
 def _trimmed(resource: Resource, body: Json) -> Json:
     """Return an object that says what it is, without the part that nobody reads."""
-    if resource is DEPLOYMENTS:
+    if resource in SERVING:
         metadata = without_other_fields(body)
     else:
         metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}

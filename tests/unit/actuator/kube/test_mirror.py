@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actuator.kube.mirror import Mirror, Scope
-from actuator.kube.resources import CLAIMS, PLANS, PODS
+from actuator.kube.resources import CLAIMS, PLANS, PODS, SERVING
 from actuator.manifest import version_of
 
 SHOP = Scope(PODS, "shop")
@@ -34,6 +34,18 @@ def test_objects_say_what_they_are_and_leave_out_who_owns_their_fields(mirror):
     body["metadata"]["managedFields"] = [{"manager": "kubectl"}]
     mirror.replace(SHOP, [body], "1")
     assert {**pod(spec={"x": 1}), "apiVersion": "v1", "kind": "Pod"} == mirror.get(SHOP, "web")
+
+
+@pytest.mark.parametrize("resource", SERVING, ids=lambda resource: resource.kind)
+def test_of_what_serves_it_keeps_who_writes_replicas_and_no_other_field(mirror, resource):
+    replicas, image = {"f:spec": {"f:replicas": {}}}, {"f:spec": {"f:template": {}}}
+    fields = {"argocd-controller": {"f:spec": {**replicas["f:spec"], **image["f:spec"]}}, "kubectl": image}
+    body = pod()
+    body["metadata"]["managedFields"] = [{"manager": who, "fieldsV1": what} for who, what in fields.items()]
+    scope = Scope(resource, "shop")
+    mirror.take(scope, body)
+    kept = mirror.get(scope, "web")["metadata"]["managedFields"]
+    assert [{"manager": "argocd-controller", "fieldsV1": replicas}] == kept
 
 
 @pytest.mark.parametrize(("second", "expected"), [(3, 3), (2, 2), (1, 2)])
