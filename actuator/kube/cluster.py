@@ -136,8 +136,12 @@ class KubeCluster(Records):
         base = self._base(change.target)
         deployments.setdefault(change.target.name, base)
         stage = Stage(base, deployments, templates, frozenset(plans), boards)
+        is_autoscaled = bool(self._scalers(base))
         found = tuple(rewrites(change, steps, stage))
-        return tuple(replace(rewrite, objection=self._objection(rewrite)) for rewrite in found)
+        return tuple(
+            replace(rewrite, objection=self._objection(rewrite, is_autoscaled=is_autoscaled))
+            for rewrite in found
+        )
 
     def reference(self, workload: WorkloadKey) -> Json:
         """Return how objects that are about a workload refer to it; one not seen has no uid."""
@@ -252,7 +256,7 @@ class KubeCluster(Records):
         namespace = key_of(base).namespace
         return scalers_of(base, *(self._mirror.list(Scope(kind, namespace)) for kind in SCALERS.values()))
 
-    def _objection(self, rewrite: Rewrite) -> str:
+    def _objection(self, rewrite: Rewrite, *, is_autoscaled: bool) -> str:
         """Return what the API server has against writing something, empty = nothing."""
         body = dict(rewrite.after)
         resource = {kind.kind: kind for kind in (*SERVING, CLAIM_TEMPLATES, PLANS)}[body["kind"]]
@@ -267,7 +271,7 @@ class KubeCluster(Records):
                     partial(self._server.apply, path, scale, is_dry=True),
                     f"{body['kind']} {namespace}/{name}",
                     "spec.replicas",
-                    is_autoscaled=True,
+                    is_autoscaled=is_autoscaled,
                 )
         except NotFoundError:
             return NO_PLANS

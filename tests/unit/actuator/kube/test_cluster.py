@@ -2,17 +2,18 @@
 
 import time
 from contextlib import closing
+from dataclasses import replace
 from threading import Timer
 
 import pytest
 
 from actuator.kube.cluster import KubeCluster
-from actuator.kube.errors import NotFoundError
+from actuator.kube.errors import NotFoundError, OwnedError
 from actuator.kube.records import NO_PLANS
 from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, PLANS, PODS, SLICES, STATEFUL_SETS
 from actuator.manifest import version_of
 from fleet.boards import H100_80GB
-from fleet.change import StepState
+from fleet.change import Step, StepState, Verb
 from fleet.errors import ConflictError, RefusedError, UnavailableError
 from fleet.shape import Configuration
 from fleet.workload import WorkloadKey
@@ -209,6 +210,18 @@ def test_a_rehearsal_says_what_the_server_has_against_each_write(server, cluster
     assert [NO_PLANS, "", "exceeded quota"] == [
         each.objection for each in cluster.rehearse(change(), change().steps)
     ]
+
+
+def test_what_an_autoscaler_wrote_that_is_gone_keeps_no_write_back_rehearsed_or_done(server, cluster):
+    """It is the last writer of the field in both, and would not write it again."""
+    path = DEPLOYMENTS.path("shop", "web", "scale")
+    wrote_last = OwnedError("conflict", ("kube-controller-manager",), ())
+    server.trouble = {f"{path}?dryRun": [wrote_last], path: []}
+    more = replace(change(), steps=(Step(Verb.SCALE_UP, "web", WHOLE, 2, None, "a peak ahead"),))
+    assert "" == cluster.rehearse(more, more.steps)[-1].objection
+    server.trouble = {path: [wrote_last]}
+    cluster.scale(WEB, "web", 2, expects=None)
+    assert Configuration({WHOLE: 2}) == wanted(cluster)
 
 
 def test_a_stateful_set_is_scaled_by_its_own_scale_and_a_deployment_of_its_name_comes_first(server, lead):
