@@ -18,6 +18,9 @@ from fleet.errors import UnavailableError
 APPLY = "application/apply-patch+yaml"
 """Content type of server-side apply; JSON is YAML."""
 
+MERGE = "application/merge-patch+json"
+"""Content type of a patch whose fields take the place of those that are there."""
+
 # Longest waits for a connection, and for an answer or its next bytes.
 _TIMEOUTS_S = (5.0, 15.0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from actuator.kube.apiserver import ApiServer
+from actuator.kube.apiserver import MERGE, ApiServer
 from actuator.kube.errors import NotFoundError
 from actuator.kube.listing import Lister
 from actuator.kube.resources import CONFIG_MAPS, NODES, PODS
@@ -15,8 +15,6 @@ from fleet.errors import InputError, RefusedError, UnavailableError
 
 FILE = "config.yaml"
 """The key of the ConfigMap that the GPU operator's MIG manager reads."""
-
-_MERGE = "application/merge-patch+json"
 
 
 class NodeDoor:
@@ -62,7 +60,7 @@ class NodeDoor:
         """Write the manager's file."""
         self._fence()
         body = {"metadata": {"resourceVersion": version}, "data": {FILE: text}}
-        self._server.request("PATCH", self._path, body, content_type=_MERGE)
+        self._server.request("PATCH", self._path, body, content_type=MERGE)
 
     def layouts_in_use(self) -> frozenset[str]:
         """Return the names that nodes are labelled with, or are on the way to."""
@@ -89,7 +87,7 @@ class NodeDoor:
             },
             "spec": {"taints": taints or None},
         }
-        self._server.request("PATCH", NODES.path("", node["metadata"]["name"]), body, content_type=_MERGE)
+        self._server.request("PATCH", NODES.path("", node["metadata"]["name"]), body, content_type=MERGE)
 
     def evict(self, pod: str) -> None:
         """Evict a pod; `RefusedError` while a budget keeps it."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from actuator.kube.apiserver import ApiServer
+from actuator.kube.apiserver import MERGE, ApiServer
 from actuator.kube.errors import NotFoundError
 from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, SERVING
 from actuator.manifest import key_of
 from actuator.objects.variants import is_variant_of, unused_templates
 from fleet.errors import RefusedError
 from fleet.workload import WorkloadKey
-
-MERGE = "application/merge-patch+json"
 
 
 class Owner:

@@ -14,6 +14,7 @@ from actuator.kube.resources import (
     PODS,
     SCALED_OBJECTS,
     SLICES,
+    STATEFUL_SETS,
     Resource,
 )
 from actuator.manifest import key_of
@@ -23,7 +24,6 @@ from actuator.objects.slices import SliceReader
 from fleet.cluster import Gpu
 from fleet.workload import WorkloadKey
 
-STATEFUL_SETS = Resource("apps/v1", "StatefulSet", "statefulsets")
 LEADER_WORKER_SETS = Resource("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets")
 
 

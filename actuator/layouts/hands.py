@@ -9,7 +9,7 @@ from typing import Protocol
 from actuator.layouts.config_file import with_configs
 from actuator.layouts.format import configs_in
 from actuator.layouts.named import is_ours, other_of
-from actuator.layouts.node import OPERAND_LABELS, PAUSED, Wish, seen_of
+from actuator.layouts.node import CONFIG_LABEL, OPERAND_LABELS, PAUSED, Wish, seen_of
 from actuator.layouts.rollout import Act, Progress, Step, next_step
 from actuator.manifest import Json, labels_of
 from fleet.errors import ConflictError, RefusedError
@@ -77,7 +77,7 @@ def turn(door: Door, node: str, wish: Wish, now_s: float, *, is_dry: bool = Fals
         running = {name: "true" for name in paused if name.startswith(OPERAND_LABELS)}
         door.mark(body, running, seen.progress, is_held=seen.is_held)
     elif step.act in {Act.HOLD, Act.LABEL, Act.RELEASE}:
-        labels = {"nvidia.com/mig.config": step.label} if step.act is Act.LABEL else {}
+        labels = {CONFIG_LABEL: step.label} if step.act is Act.LABEL else {}
         door.mark(body, labels, step.progress, is_held=step.act is not Act.RELEASE)
     return step
 

@@ -3,6 +3,7 @@
 import time
 from itertools import count
 
+from actuator.kube.apiserver import MERGE
 from fleet.errors import ConflictError
 from simulator.api import CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, NODE, POD, SLICE, Kind
 from simulator.driver import resource_slices
@@ -27,7 +28,6 @@ NODES = count()
 
 SIMULATED_BY_KWOK = {"kwok.x-k8s.io/node": "fake"}
 LABEL = "foreslice.dev/lab"
-MERGE = "application/merge-patch+json"
 WITHIN_S = 120
 """Waits end with what they wait for; so long only where the machine has much else to do."""
 NOT_ALLOCATED = "cannot allocate all claims"

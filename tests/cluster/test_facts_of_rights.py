@@ -4,13 +4,14 @@ from contextlib import closing
 
 import pytest
 
+from actuator.kube.apiserver import MERGE
 from actuator.kube.connect import connect
 from fleet.boards import H100_80GB
 from fleet.errors import RefusedError
 from simulator.api import CLAIM, timestamp
 from simulator.pods import DELETE_PROTECTION
 from tests.cluster.conftest import NEWEST
-from tests.cluster.lab import MERGE, until
+from tests.cluster.lab import until
 from tests.fakes.manifests import request
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)

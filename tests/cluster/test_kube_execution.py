@@ -7,6 +7,7 @@ import pytest
 
 from actuator.execute import Executor
 from actuator.gate import Terms
+from actuator.kube.apiserver import MERGE
 from actuator.kube.resources import CLAIM_TEMPLATES, CLAIMS, PLANS, PODS
 from actuator.objects.plans import is_open
 from actuator.outcome import Outcome
@@ -17,7 +18,7 @@ from fleet.shape import Configuration
 from fleet.workload import Mode, Router
 from tests.builders.stage import SPRINGS, Trap
 from tests.cluster.conftest import NEWEST
-from tests.cluster.lab import MERGE, until
+from tests.cluster.lab import until
 from tests.cluster.shop import SHOP
 from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, change, standing
 from tests.controlplane.build import CONTROL_PLANE

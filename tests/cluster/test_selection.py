@@ -2,10 +2,10 @@
 
 import pytest
 
+from actuator.kube.apiserver import MERGE
 from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS
 from foreslice.selection import load_settled
 from tests.cluster.conftest import NEWEST
-from tests.cluster.lab import MERGE
 from tests.cluster.service import RECORDED, folder_of, says, service
 from tests.cluster.shop import SHOP
 from tests.contract.test_cluster_contract import deployment

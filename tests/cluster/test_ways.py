@@ -4,6 +4,7 @@ import pytest
 
 from actuator.diff import diff
 from actuator.execute import Executor
+from actuator.kube.apiserver import MERGE
 from actuator.kube.resources import AUTOSCALERS, DEPLOYMENTS, SCALED_OBJECTS
 from actuator.outcome import Outcome
 from actuator.ways import with_ways
@@ -12,7 +13,7 @@ from fleet.shape import Configuration
 from fleet.workload import Way
 from tests.builders.execution import Goal
 from tests.cluster.conftest import NEWEST
-from tests.cluster.lab import MERGE, until
+from tests.cluster.lab import until
 from tests.cluster.shop import CRDS
 from tests.cluster.test_kube_execution import TERMS
 from tests.contract.test_cluster_contract import START_S, WEB, WHOLE, standing
