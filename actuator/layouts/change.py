@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from actuator.inventory.layouts import CardLayout
 from fleet.boards import Board
@@ -46,20 +47,14 @@ class NodeChange:
     Attributes:
         cards: Cards that become other than they are.
         cleared: Indices of all cards that are cleared on the way: no process may be on any of them.
+        frees: What pods hold of those, who have to go first: instances of a profile, `None` = whole cards.
         objections: Why it may not be done; empty = it may.
     """
 
     cards: tuple[CardChange, ...]
     cleared: tuple[int, ...]
+    frees: frozenset[str | None]
     objections: tuple[str, ...]
-
-    @property
-    def frees(self) -> frozenset[str | None]:
-        """What pods hold that have to go first: instances of a profile, `None` = whole cards."""
-        found: set[str | None] = set()
-        for card in self.cards:
-            found |= {None} if card.before is None else {p for p, n in card.before.items() if n}
-        return frozenset(found)
 
 
 def change_of(
@@ -82,13 +77,15 @@ def change_of(
         for old in before
         if (new := wanted.get(old.index)) is not None and _cut(new) != _cut(old)
     )
-    toggles = any(card.toggles for card in cards)
-    cleared = tuple(
-        old.index
-        for old in before
-        if any(card.index == old.index for card in cards) or (toggles and not old.is_whole)
+    changed, toggles = {card.index for card in cards}, any(card.toggles for card in cards)
+    cleared = [old for old in before if old.index in changed or (toggles and not old.is_whole)]
+    held: list[Iterable[str | None]] = [[None] if (cut := _cut(old)) is None else cut for old in cleared]
+    return NodeChange(
+        cards,
+        tuple(old.index for old in cleared),
+        frozenset(chain.from_iterable(held)),
+        tuple(_objections(board, cards, wanted, before, offered)),
     )
-    return NodeChange(cards, cleared, tuple(_objections(board, cards, wanted, before, offered)))
 
 
 def _objections(

@@ -26,7 +26,7 @@ def test_if_one_mode_changes_every_cut_card_is_cleared():
     found = change([NIGHT, DAY, None, None], [NIGHT, DAY, DAY, None])
 
     assert (0, 1, 2) == found.cleared
-    assert {None} == found.frees
+    assert {"1g.10gb", "3g.40gb", "4g.40gb", None} == found.frees
 
 
 def test_the_same_again_is_no_change():

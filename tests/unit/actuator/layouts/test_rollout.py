@@ -43,6 +43,23 @@ def test_pods_on_cards_that_change_are_evicted_and_no_others():
     assert OFFERED["day"] == site.offer
 
 
+def test_where_a_mode_changes_pods_on_cards_that_stay_as_they_are_go_too():
+    """One card's mode is toggled, so the manager clears every cut card of the node."""
+    file = """\
+version: v1
+mig-configs:
+  night:
+    - {devices: [0], mig-enabled: true, mig-devices: {1g.10gb: 7}}
+    - {devices: [1, 2, 3], mig-enabled: false}
+"""
+    site = Site(sync_s=0.0, cuts=[{"1g.10gb": 7}, None, None, None], file=file)
+    site.add_pod("small", "mig-1g.10gb")
+    site.until_quiet(wish([{"1g.10gb": 7}, {"7g.80gb": 1}, None, None]))
+
+    assert {"gpu": 2, "mig-1g.10gb": 7, "mig-7g.80gb": 1} == site.offer
+    assert [] == site.pods_on("gpu-1")
+
+
 def test_a_budget_is_waited_for_and_the_label_comes_after():
     site = Site(sync_s=0.0)
     site.add_pod("small", "mig-1g.10gb")
