@@ -10,7 +10,7 @@ from actuator.inventory.layouts import advertised, card_layouts
 from actuator.inventory.nodes import NodeView, node_view, shown_by
 from actuator.inventory.understand import Dump, dump_of, understand
 from actuator.layouts.change import NodeChange, change_of
-from actuator.layouts.node import asked_resources, resource_of, unready
+from actuator.layouts.node import cards_of, may_be_cleared, unready
 from actuator.manifest import Json, labels_of
 from fleet.boards import BOARDS, Board
 from fleet.errors import InputError
@@ -66,7 +66,7 @@ def is_shown(paths: Sequence[Path], node: str, wanted: str, *, as_json: bool) ->
     seen = _seen(paths)
     view = seen.node(node)
     config = wanted or view.layout_config
-    planned = advertised(card_layouts(seen.entries(config), _cards(view), _board(view)))
+    planned = advertised(card_layouts(seen.entries(config), cards_of(view), _board(view)))
     there = (view.whole_gpus, {p: n for p, n in view.instances.items() if n})
     is_so = planned == there
     if as_json:
@@ -100,10 +100,10 @@ def show_change(paths: Sequence[Path], node: str, to: str, *, as_json: bool) -> 
     if now is None or now not in seen.dump.configs:
         fix = "give the file with the configuration that it has now"
         raise InputError("what its cards are cut into does not show", where=f"--node {node}", fix=fix)
-    board, cards = _board(view), _cards(view)
+    board, cards = _board(view), cards_of(view)
     before, after = (card_layouts(seen.entries(name), cards, board) for name in (now, to))
     change = change_of(board, before, after, _offered(seen.dump, node))
-    must_go = sorted(_in_the_way(seen.dump, node, change))
+    must_go = sorted(_in_the_way(seen.dump, view, change))
     objections = [*change.objections, *unready(view)]
     if as_json:
         output.print_json(
@@ -144,10 +144,6 @@ def _board(view: NodeView) -> Board:
     return BOARDS[view.board]
 
 
-def _cards(view: NodeView) -> int:
-    return len(view.layouts) or view.whole_gpus + view.unhealthy_gpus
-
-
 def _offered(dump: Dump, node: str) -> frozenset[str] | None:
     """Return the profiles that a node itself says it offers, `None` where it says nothing."""
     for body in dump.of("ConfigMap"):
@@ -157,12 +153,13 @@ def _offered(dump: Dump, node: str) -> frozenset[str] | None:
     return None
 
 
-def _in_the_way(dump: Dump, node: str, change: NodeChange) -> Iterator[str]:
-    """Yield the pods that may be on cleared cards: which card a pod has, the device plugin does not say."""
-    resources = {resource_of(profile) for profile in change.frees}
+def _in_the_way(dump: Dump, view: NodeView, change: NodeChange) -> Iterator[str]:
+    """Yield the pods that have to go first."""
     for tenant in understand(dump)["tenants"]:
         pod = next((p for p in dump.of("Pod") if _name(p) == tenant["pod"]), None)
-        if pod is not None and pod["spec"].get("nodeName") == node and resources & asked_resources(pod):
+        if pod is None or pod["spec"].get("nodeName") != view.name:
+            continue
+        if may_be_cleared(pod, view, change):
             yield tenant["pod"]
 
 

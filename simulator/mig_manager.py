@@ -17,7 +17,8 @@ from functools import partial
 from actuator.inventory.layouts import card_layouts
 from actuator.layouts.format import Configs, configs_in
 from actuator.layouts.named import Cut
-from actuator.layouts.node import CONFIG_LABEL, OPERAND_LABELS, PAUSED, asked_resources, resource_of
+from actuator.layouts.node import CONFIG_LABEL, OPERAND_LABELS, PAUSED, resource_of
+from actuator.objects.granted import resources_asked
 from fleet.boards import Board
 from fleet.errors import ConflictError, InputError
 from fleet.mig import realise
@@ -155,7 +156,7 @@ class MigManager:
         cleared = [old for old, new in pairs if old != new or (toggles and old is not None)]
         resources = {resource_of(p) for cut in cleared for p in ([None] if cut is None else cut)}
         return any(
-            resources & asked_resources(pod)
+            resources & resources_asked(pod["spec"]).keys()
             for pod in self._api.list(POD)
             if pod["spec"].get("nodeName") == self._node
             and pod["status"].get("phase") not in {"Succeeded", "Failed"}

@@ -44,6 +44,7 @@ class NodeView:
         layout_config: Configuration that is wanted, empty if none is.
         layout_state: What the evidence says of it: as-planned, failed, lost, changing, drifted, or unknown.
         layouts: What the wanted configuration makes of each card, where it is known.
+        is_single: Instances are offered as if they were cards: MIG strategy `single`.
     """
 
     name: str
@@ -57,6 +58,7 @@ class NodeView:
     layout_config: str
     layout_state: str
     layouts: tuple[CardLayout, ...] = field(default=())
+    is_single: bool = False
 
 
 def board_of(product: str) -> Board | None:
@@ -97,6 +99,7 @@ def node_view(node: Json, configs: Configs) -> tuple[NodeView, list[Finding]]:
             labelled, str(labels.get("nvidia.com/mig.config.state", "")), layouts, whole, instances
         ),
         layouts=layouts,
+        is_single=_SINGLE.search(labelled) is not None,
     )
     return view, _findings(view, configs)
 

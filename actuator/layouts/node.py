@@ -14,6 +14,7 @@ from actuator.layouts.format import Configs
 from actuator.layouts.named import is_ours, name_of, other_of
 from actuator.layouts.rollout import Progress, Seen
 from actuator.manifest import GROUP, Json, key_of, labels_of
+from actuator.objects.granted import resources_asked
 from actuator.objects.pods import is_over
 from actuator.objects.restraints import spared_by
 from fleet.boards import BOARDS
@@ -73,7 +74,7 @@ def seen_of(node: Json, pods: Sequence[Json], configs: Configs, wish: Wish) -> S
         shows_before=before in configs and _shows(view, configs[before]),
         is_written=all(configs.get(name) == list(wish.entries) for name in (wish.name, other_of(wish.name))),
         is_held=is_held(node),
-        in_the_way=tuple(_in_the_way(pods, change)) if change is not None else (),
+        in_the_way=tuple(_in_the_way(pods, view, change)) if change is not None else (),
         objections=objections,
         progress=progress,
     )
@@ -98,12 +99,6 @@ def is_held(node: Json) -> bool:
     return any(taint.get("key") == TAINT["key"] for taint in (node.get("spec") or {}).get("taints") or [])
 
 
-def asked_resources(pod: Json) -> frozenset[str]:
-    """Return the resources that a pod's containers have limits on."""
-    containers = pod["spec"].get("containers") or []
-    return frozenset(name for c in containers for name in (c.get("resources") or {}).get("limits") or {})
-
-
 def resource_of(profile: str | None) -> str:
     """Return the resource as which the device plugin offers an instance, `None` = a whole card."""
     return "nvidia.com/gpu" if profile is None else f"nvidia.com/mig-{profile.replace('+', '.')}"
@@ -119,7 +114,7 @@ def _change(
     if shown is None or shown not in configs:
         # While it is changing it shows nothing whole, and what may stand against it was asked before.
         return None, () if is_begun else ("what its cards are cut into does not show",)
-    cards = _cards(view)
+    cards = cards_of(view)
     change = change_of(board, _layouts(view, configs[shown], cards), _layouts(view, wish.entries, cards))
     found = () if is_begun else tuple(unready(view))
     return change, (*change.objections, *found)
@@ -133,21 +128,27 @@ def unready(view: NodeView) -> Iterator[str]:
         yield f"{view.unhealthy_gpus} of its devices are unhealthy"
 
 
-def _in_the_way(pods: Sequence[Json], change: NodeChange) -> Iterator[tuple[str, str]]:
-    """Yield pods that may be on cleared cards: which card a pod has, the device plugin does not say."""
-    resources = {resource_of(profile) for profile in change.frees}
+def may_be_cleared(pod: Json, view: NodeView, change: NodeChange) -> bool:
+    """Return whether a pod may be on a cleared card: which card it has, the device plugin does not say."""
+    held = {name.removesuffix(".shared") for name in resources_asked(pod["spec"])}
+    return any(resource_of(None if view.is_single else profile) in held for profile in change.frees)
+
+
+def _in_the_way(pods: Sequence[Json], view: NodeView, change: NodeChange) -> Iterator[tuple[str, str]]:
+    """Yield pods that have to go first, with why one may not."""
     for pod in pods:
-        if not is_over(pod) and resources & asked_resources(pod):
+        if not is_over(pod) and may_be_cleared(pod, view, change):
             is_going = "deletionTimestamp" in pod["metadata"]
             yield str(key_of(pod)), "it is ending" if is_going else spared_by(pod)
 
 
 def _shows(view: NodeView, entries: Sequence[Mapping[str, Any]]) -> bool:
     offered = (view.whole_gpus, {profile: n for profile, n in view.instances.items() if n})
-    return view.board in BOARDS and advertised(_layouts(view, entries, _cards(view))) == offered
+    return view.board in BOARDS and advertised(_layouts(view, entries, cards_of(view))) == offered
 
 
-def _cards(view: NodeView) -> int:
+def cards_of(view: NodeView) -> int:
+    """Return how many cards a node has, as far as it shows."""
     return len(view.layouts) or view.whole_gpus + view.unhealthy_gpus
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from actuator.manifest import Json
@@ -39,7 +39,7 @@ def grant_of(template: Json, claim_templates: Mapping[str, Json]) -> Grant | Non
         claim_templates: ResourceClaimTemplates of its namespace by name.
     """
     annotations = (template.get("metadata") or {}).get("annotations") or {}
-    resources = dict(_resources(template["spec"]))
+    resources = resources_asked(template["spec"])
     claims = [
         name
         for claim in template["spec"].get("resourceClaims") or []
@@ -65,13 +65,15 @@ def is_card(resource: str) -> bool:
     return _DEVICE_PLUGIN.fullmatch(resource.removesuffix(".shared")) is not None
 
 
-def _resources(spec: Json) -> Iterator[tuple[str, str]]:
-    """Yield what containers ask of NVIDIA's and HAMi's resources; of both, limits are what counts."""
-    for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
+def resources_asked(spec: Json) -> dict[str, str]:
+    """Return what a pod's containers ask of NVIDIA's and HAMi's resources; of both, limits count."""
+    found = {}
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
         asked = container.get("resources") or {}
         for name, amount in {**(asked.get("requests") or {}), **(asked.get("limits") or {})}.items():
             if name in _HAMI or is_card(name):
-                yield name, str(amount)
+                found[name] = str(amount)
+    return found
 
 
 def _said(asked: Mapping[str, str]) -> str:

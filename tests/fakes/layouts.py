@@ -84,10 +84,10 @@ class Site:
     def is_held(self):
         return any(taint["key"] == TAINT["key"] for taint in self.node(NAME)["spec"].get("taints", []))
 
-    def add_pod(self, name, resource, **annotations):
+    def add_pod(self, name, resource, kind="containers", **annotations):
         meta = {"namespace": "llm", "name": name, "annotations": annotations}
         container = {"name": "c", "image": "i", "resources": {"limits": {f"nvidia.com/{resource}": "1"}}}
-        spec = {"nodeName": NAME, "containers": [container]}
+        spec = {"nodeName": NAME, "containers": [{"name": "d", "image": "i"}], kind: [container]}
         self.store.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
 
     # Door.
