@@ -144,7 +144,7 @@ class Gate:
         """Judge what was said over the recent days."""
         recent = self._recent()
         if recent is None:
-            self._worth = _too_early(len(self._work))
+            self._worth = _too_early(self._known())
             return
         tried, said, known, weights = recent
         notch = QUANTILES.index(self._terms.quantile())
@@ -188,6 +188,13 @@ class Gate:
         windows = np.lib.stride_tricks.sliding_window_view(np.where(bound, np.nan, work), width)
         came: Floats = windows[::STRIDE].max(axis=1)[: len(said)]
         return came, said[: len(came), notch], said[: len(came), len(QUANTILES) + notch]
+
+    def _known(self) -> int:
+        """Return for how many recent minutes demand is known: some, and not cut short."""
+        recent = slice(-RECENT_MIN, None)
+        work = np.frombuffer(self._work, np.float32)[recent]
+        is_bound = np.frombuffer(self._is_bound, np.uint8)[recent] > 0
+        return int(np.count_nonzero((work > 0) & ~is_bound))
 
     def _recent(self) -> tuple[Ledger, Ledger, Ledger, Floats] | None:
         """Return what rules, forecasts by notch and an oracle came to, and weights of the blocks.

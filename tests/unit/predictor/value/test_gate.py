@@ -42,12 +42,20 @@ def _passed(gate, work=9.0):
     return gate.passed(said, lambda: replace(said, rung="residual", peaks=dict.fromkeys(peaks, 2.0)))
 
 
-def test_before_three_days_nothing_is_judged_and_forecasts_pass():
+def test_before_four_days_nothing_is_judged_and_forecasts_pass():
     work = _jobs(2)
     gate, worths = _fed(work, np.full(len(work), 9.0))
     assert all(worth.is_used for worth in worths)
     assert "too early to judge forecasts: 2.0 of 4 days" == worths[-1].because
     assert "learned" == _passed(gate).rung
+
+
+def test_days_of_which_nothing_is_known_are_not_told_as_days_that_were_seen():
+    """As with a recording of four hours: what was asked in the ten days before it, nobody knows."""
+    work = _jobs(10)
+    work[: -4 * HOUR_MIN] = np.nan
+    worth = _fed(work, np.ones(len(work)))[1][-1]
+    assert (True, "too early to judge forecasts: 0.2 of 4 days") == (worth.is_used, worth.because)
 
 
 def test_a_forecast_that_knows_what_no_rule_does_is_used():
