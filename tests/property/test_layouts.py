@@ -67,6 +67,8 @@ def test_it_ends_as_wished_or_as_it_was_or_held_for_a_person(data, cuts, faults)
         assert all(map(legal, (cut or {} for cut in site.manager.cuts)))
         if step.act in {"nothing", "refuse"}:
             break
+    else:
+        raise AssertionError("it does not end")
     if step.act == "nothing":
         assert (offered(cuts), False, None) == (site.offer, site.is_held, site.progress)
     elif "person is needed" not in step.because:

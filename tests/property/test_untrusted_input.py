@@ -27,7 +27,7 @@ from foreslice.telemetry import Telemetry
 from foreslice.tick import Tick
 from simulator.driver import resource_slices
 from tests.builders.deciding import offers
-from tests.builders.fleet import fleet, key, running, shape, standing
+from tests.builders.fleet import fleet, running, shape, standing
 from tests.contract.test_cluster_contract import deployment
 
 ANY = st.text(max_size=60)
@@ -56,7 +56,7 @@ def test_whatever_annotations_say_is_read_and_never_more_than_the_mode_of_the_se
         assert refusal(seen, step, terms) is not None
 
 
-@given(ANY)
+@given(ANY | st.builds("{} until {}".format, ANY, ANY | st.just("2026-12-01T18:00Z")))
 def test_what_is_agreed_to_is_that_text_and_nothing_else(text):
     agreed = approval(annotated({APPROVED: text}))
     assert agreed is None or agreed == Approval(text.partition(" until ")[0].strip(), agreed.until_s)
@@ -114,7 +114,7 @@ def test_any_name_of_a_node_or_a_workload_is_exported_as_one_label_that_reads_ba
     }
     assert ("foreslice_forecast_age_seconds", None, name) in found
     assert {("foreslice_gpu_tenants", node, None)} == {one for one in found if one[0].endswith("tenants")}
-    assert key("chat") not in {one[2] for one in found}
+    assert {None, "chat", name} == {one[2] for one in found}
 
 
 @given(ANY)
