@@ -95,6 +95,7 @@ class MigManager:
         self._seen: str | None = None
         self._offers: WorkQueue[str] = WorkQueue(clock, self._offer)
         self._changes: WorkQueue[str] = WorkQueue(clock, self._begin)
+        self._is_changing = False
         self._hollow = False
         self._offers.add(node)
         api.watch(NODE, self._on_node)
@@ -106,7 +107,8 @@ class MigManager:
         wanted = _labels(body).get(CONFIG_LABEL)
         if wanted and wanted != self._seen:
             self._seen = wanted
-            self._changes.add(wanted)
+            if not self._is_changing:
+                self._changes.add(wanted)
 
     def _begin(self, wanted: str) -> None:
         if wanted != self._seen:
@@ -120,10 +122,13 @@ class MigManager:
             self._label({**dict.fromkeys(OPERANDS, PAUSED), STATE: "pending"})
             fault = self._fault()
             if fault is not Fault.WEDGED:
+                self._is_changing = True
                 wait_s = self._times.operands_s + self._times.apply_s
                 self._clock.after(wait_s, partial(self._apply, wanted, cuts, fault))
 
     def _apply(self, wanted: str, cuts: list[Cut], fault: Fault) -> None:
+        """End a change; what the label came to say meanwhile is read only now."""
+        self._is_changing = False
         if fault is Fault.NONE and self._is_busy(cuts):
             fault = Fault.FAILED  # "in use by another client"
         elif fault is Fault.FAILED:

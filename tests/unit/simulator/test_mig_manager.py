@@ -30,9 +30,9 @@ def labelled(site, value, run_s=300.0):
     return seen[1:]
 
 
-def site_with(cuts, faults=()):
-    file = with_configs(FILE, {"foreslice-0000000000-a": entries_of(cuts)}, "file")
-    return Site(faults, sync_s=0.0, file=file)
+def site_with(cuts, faults=(), then=NIGHT):
+    configs = {"foreslice-0000000000-a": entries_of(cuts), "foreslice-0000000000-b": entries_of(then)}
+    return Site(faults, sync_s=0.0, file=with_configs(FILE, configs, "file"))
 
 
 def test_a_change_pauses_operands_and_gives_them_back():
@@ -56,6 +56,24 @@ def test_a_change_that_fails_leaves_the_cards_without_instances():
 
 def test_a_wedged_one_stays_as_it_is():
     assert [(PENDING, PAUSED)] == labelled(site_with(DAY, [Fault.WEDGED]), "foreslice-0000000000-a")
+
+
+def test_a_name_that_comes_meanwhile_is_taken_up_when_the_change_has_ended():
+    """The manager reads its label again only then (NVIDIA/mig-parted, cmd/nvidia-mig-manager/main.go)."""
+    site = site_with(DAY, then=[{"3g.40gb": 2}] * 4)
+
+    assert [(PENDING, PAUSED)] == labelled(site, "foreslice-0000000000-a", run_s=10)
+    assert [("success", DONE), (PENDING, PAUSED)] == labelled(site, "foreslice-0000000000-b", run_s=50)
+    assert DAY == site.manager.cuts
+    site.clock.run_until(site.clock.now_s + 60)
+    assert [{"3g.40gb": 2}] * 4 == site.manager.cuts
+
+
+def test_a_name_that_comes_while_it_is_wedged_is_taken_up_at_once():
+    site = site_with(DAY, [Fault.WEDGED])
+    labelled(site, "foreslice-0000000000-a")
+
+    assert [("success", DONE)] == labelled(site, "foreslice-0000000000-b")
 
 
 def test_a_hollow_success_shows_no_devices():
