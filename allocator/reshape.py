@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from math import inf
 
 from allocator.need import Need, Timing
 from allocator.offers import ROUNDING, Offers
@@ -12,7 +13,7 @@ from allocator.room import Room
 from fleet.cluster import Standing
 from fleet.devices import Device
 from fleet.shape import Configuration
-from fleet.workload import Workload
+from fleet.workload import Limits, Workload
 
 WORTHWHILE_GPU = 0.1
 """A move that saves less of a card is not made: it costs a restart and brings nothing back."""
@@ -36,6 +37,39 @@ class Reshape:
     because: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """What the moves of one workload are judged by."""
+
+    standing: Standing
+    need: Need
+    offers: Offers
+    timing: Timing
+    at_s: float
+
+    def refusal(self, goal: Configuration) -> str | None:
+        """Return why this goal may not be aimed at now, `None` if it may."""
+        start, timing, need = self.standing.wanted, self.timing, self.need
+        changed_s, reshaped_s = (
+            self._since(self.standing.changed_at_s),
+            self._since(self.standing.reshaped_at_s),
+        )
+        if need.distrust:
+            return f"nothing is removed: {need.distrust[0]}"
+        if changed_s < timing.dwell_s:
+            return f"changed {changed_s:.0f} s ago, stays for {timing.dwell_s:.0f} s"
+        if set(goal) != set(start) and reshaped_s < timing.shape_dwell_s:
+            return f"reshaped {reshaped_s:.0f} s ago, keeps its shapes for {timing.shape_dwell_s:.0f} s"
+        if any(self.offers.carried(state) < need.keep - ROUNDING for state in states_between(start, goal)):
+            return (
+                f"on the way to {goal} the smallest would set the pace; a least-loaded router would allow it"
+            )
+        return None
+
+    def _since(self, then_s: float | None) -> float:
+        return inf if then_s is None else self.at_s - then_s
+
+
 def reshape(
     workload: Workload,
     standing: Standing,
@@ -53,18 +87,18 @@ def reshape(
     same, the one that carries more is taken. What the whole fleet packs best with, `aim`, is taken
     whatever it saves here, where it still carries need-keep and the way is safe.
     """
-    if aim is not None and (led := _led(workload, standing, need, offers, room, timing, at_s, aim)):
+    judge = _Judge(standing, need, offers, timing, at_s)
+    if aim is not None and (led := _led(judge, workload.limits, room, aim)):
         return _tried(led, standing, room)
     start, price = standing.wanted, offers.price(standing.wanted)
     best, best_worth = Reshape(start, room, ()), WORTHWHILE_GPU
     first_refusal: tuple[str, ...] = ()
-    not_now = _not_now(standing, need, timing, at_s)
     for goal in offers.of_one_shape(need.keep, workload.limits):
         shares = price - offers.price(goal)
         devices = leaving(standing, goal)
         if saved(shares, len({device.gpu for device in devices})) < best_worth:
             continue
-        refusal = not_now or _refusal(standing, start, need, goal, offers, timing, at_s)
+        refusal = judge.refusal(goal)
         moved = room.beside(standing, goal) if refusal is None else None
         if moved is None:
             if shares >= WORTHWHILE_GPU:
@@ -93,26 +127,15 @@ def _tried(move: Reshape, standing: Standing, room: Room) -> Reshape:
     return Reshape(first, room.beside(standing, first) or room, (why,))
 
 
-def _led(
-    workload: Workload,
-    standing: Standing,
-    need: Need,
-    offers: Offers,
-    room: Room,
-    timing: Timing,
-    at_s: float,
-    aim: Configuration,
-) -> Reshape | None:
+def _led(judge: _Judge, limits: Limits, room: Room, aim: Configuration) -> Reshape | None:
     """Return the move to `aim`, `None` where it is not one to make now."""
-    start, limits = standing.wanted, workload.limits
-    if offers.short(aim, need.keep) or not limits.min_replicas <= aim.replicas <= limits.max_replicas:
+    start, keep = judge.standing.wanted, judge.need.keep
+    if judge.offers.short(aim, keep) or not limits.min_replicas <= aim.replicas <= limits.max_replicas:
         return None
     if aim.counts == start.counts:
         return Reshape(start, room, ())
-    if _not_now(standing, need, timing, at_s) or _refusal(standing, start, need, aim, offers, timing, at_s):
-        return None
-    moved = room.beside(standing, aim)
-    why = f"{start} to {aim}, with which the fleet takes fewest cards; carries {need.keep:.2f}"
+    moved = room.beside(judge.standing, aim) if judge.refusal(aim) is None else None
+    why = f"{start} to {aim}, with which the fleet takes fewest cards; carries {keep:.2f}"
     return None if moved is None else Reshape(aim, moved, (why,))
 
 
@@ -130,33 +153,6 @@ def leaving(standing: Standing, goal: Configuration) -> list[Device]:
         surplus = max(0, len(placed) - goal.counts.get(variant.shape, 0))
         devices += [replica.device for replica in newest_first[:surplus] if replica.device is not None]
     return devices
-
-
-def _not_now(standing: Standing, need: Need, timing: Timing, at_s: float) -> str | None:
-    """Return why nothing may be moved now, whatever the goal; `None` if something may."""
-    if need.distrust:
-        return f"nothing is removed: {need.distrust[0]}"
-    if standing.changed_at_s is not None and at_s - standing.changed_at_s < timing.dwell_s:
-        return f"changed {at_s - standing.changed_at_s:.0f} s ago, stays for {timing.dwell_s:.0f} s"
-    return None
-
-
-def _refusal(
-    standing: Standing,
-    start: Configuration,
-    need: Need,
-    goal: Configuration,
-    offers: Offers,
-    timing: Timing,
-    at_s: float,
-) -> str | None:
-    """Return why this goal may not be aimed at now, `None` if it may."""
-    reshaped_at_s = standing.reshaped_at_s if set(goal) != set(start) else None
-    if reshaped_at_s is not None and at_s - reshaped_at_s < timing.shape_dwell_s:
-        return f"reshaped {at_s - reshaped_at_s:.0f} s ago, keeps its shapes for {timing.shape_dwell_s:.0f} s"
-    if any(offers.carried(state) < need.keep - ROUNDING for state in states_between(start, goal)):
-        return f"on the way to {goal} the smallest would set the pace; a least-loaded router would allow it"
-    return None
 
 
 def states_between(start: Configuration, goal: Configuration) -> Iterator[Configuration]:
