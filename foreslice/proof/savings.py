@@ -104,7 +104,8 @@ def trace_of(demands: Mapping[str, DemandHistory]) -> Trace:
 
 
 def _reading_from(settings: Settings, prometheus: str) -> Settings:
-    changes: dict[str, object] = {"acting": False}
+    # The folder of `history` is the running service's, and what another Prometheus says is not to get there.
+    changes: dict[str, object] = {"acting": False, "history": None}
     if prometheus:
         changes["metrics"] = PrometheusMetrics(source="prometheus", url=prometheus)
     return settings.model_copy(update=changes)

@@ -14,6 +14,18 @@ from foreslice.proof.scene import scene_of
 from predictor.ports import DemandHistory
 from tests.unit.foreslice.proof.test_sweep import played
 
+KEPT = """version: v1
+metrics: {source: prometheus, url: "http://127.0.0.1:9"}
+cluster: {kind: none, board: h100-80gb}
+history: {path: kept}
+workloads:
+  - name: chat
+    namespace: shop
+    model: qwen2.5-7b-bf16
+    match: {namespace: shop}
+    slo: {ttft: {p95: 1s}}
+"""
+
 FILE = Path(__file__).parents[4] / "config" / "examples" / "file.yaml"
 
 
@@ -47,3 +59,14 @@ def test_too_little_is_one_clear_line(monkeypatch, capsys, last, what):
         main()
     assert 2 == left.value.code
     assert what in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", [[], ["--prometheus", "http://127.0.0.1:9"]], ids=["own", "other"])
+def test_the_history_that_a_service_keeps_is_not_touched(monkeypatch, tmp_path, given):
+    (tmp_path / "settings.yaml").write_text(KEPT)
+    asked = ["savings", "--config", str(tmp_path / "settings.yaml"), *given]
+    monkeypatch.setattr("sys.argv", ["foreslice", *asked])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert 3 == left.value.code, "nobody answers there"
+    assert ["settings.yaml"] == [path.name for path in tmp_path.iterdir()]
