@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from rich.console import Console
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
 
 from fleet.errors import InputError
@@ -63,21 +61,8 @@ def run_backtest(asked: Asked, *, plot: Path | None, as_json: bool) -> None:
     if plot is not None:
         with output.writable(plot):
             plot.touch()
-    console = show.console(to_stderr=True)
-    with Bar(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("read", total=1.0)
+    with show.progress() as on_progress:
         runs, skipped = _chosen(asked, question)
-
-        def on_progress(what: str, done: float) -> None:
-            bar.update(task, description=what, completed=done)
-
         done, cost = scored(runs, question, recipes, on_progress)
     figures = {"file": str(asked.file), "target": question.target.value} | report(
         done, cost, question.quantiles, skipped

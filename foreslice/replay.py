@@ -234,7 +234,13 @@ def _loop(policy: Policy, world: World, workloads: tuple[Workload, ...], day: Da
             case _:
                 return Ladder(workload.key, train)
 
-    surroundings = Surroundings(
+    history_s = day.index * DAY_S
+    return make_loop(workloads, inside(world), day.timing, forecaster, history_s, Rules(acting=True))
+
+
+def inside(world: World) -> Surroundings:
+    """Return a simulated world as surroundings in whose time the loop lives; whoever ticks moves it on."""
+    return Surroundings(
         clock=_WorldClock(world),
         metrics=world.metrics,
         cluster=world.cluster,
@@ -242,8 +248,6 @@ def _loop(policy: Policy, world: World, workloads: tuple[Workload, ...], day: Da
         before_tick=lambda: None,
         alone=nullcontext(),
     )
-    history_s = day.index * DAY_S
-    return make_loop(workloads, surroundings, day.timing, forecaster, history_s, Rules(acting=True))
 
 
 class _WorldClock:

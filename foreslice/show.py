@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -171,3 +173,19 @@ def console(*, to_stderr: bool = False) -> Console:
     if not people.is_terminal:
         people.width = PIPED_WIDTH
     return people
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, float], None]]:
+    """Yield what tells people on a terminal what is being done, and the share of all that is done."""
+    people = console(to_stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        console=people,
+        transient=True,
+        disable=not people.is_terminal,
+    ) as bar:
+        task = bar.add_task("read", total=1.0)
+        yield lambda what, done: bar.update(task, description=what, completed=done)

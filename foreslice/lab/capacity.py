@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from importlib.resources import files
 
@@ -18,7 +17,8 @@ from fleet.boards import H100_80GB
 from fleet.workload import Mode
 from foreslice.api.capacity import capacity_of
 from foreslice.clock import BUCKET_LAG_S
-from foreslice.compose import Surroundings, make_loop
+from foreslice.compose import make_loop
+from foreslice.replay import inside
 from foreslice.report.ink import BLUE, GREEN, INK, ORANGE, inked
 from foreslice.rules import Rules
 from foreslice.tick import Tick
@@ -172,16 +172,8 @@ def _low(model: str, gpu: str, shape: str, ttft_ms: int, itl_ms: int, tokens: tu
 def _ticks(world: World, length_s: int) -> tuple[Tick, Tick]:
     """Return the first tick that knows what is offered, and the last, of the loop on a simulated fleet."""
     workloads = tuple(replace(tenant.workload, mode=Mode.FULL) for tenant in world.spec.tenants)
-    surroundings = Surroundings(
-        clock=_Clock(world),
-        metrics=world.metrics,
-        cluster=world.cluster,
-        boards=(world.spec.board,),
-        before_tick=lambda: None,
-        alone=nullcontext(),
-    )
     loop = make_loop(
-        workloads, surroundings, Timing(), lambda one: Hold(one.key), _HISTORY_S, Rules(acting=True)
+        workloads, inside(world), Timing(), lambda one: Hold(one.key), _HISTORY_S, Rules(acting=True)
     )
     loop.forecast()
     first = last = loop.tick()
@@ -192,11 +184,3 @@ def _ticks(world: World, length_s: int) -> tuple[Tick, Tick]:
             loop.forecast()
             loop.plan()
     return first, last
-
-
-class _Clock:
-    def __init__(self, world: World) -> None:
-        self._world = world
-
-    def now_s(self) -> float:
-        return self._world.clock.now_s

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 from fleet.errors import InputError
@@ -69,23 +68,8 @@ def run_replay(
     if page is not None:
         with output.writable(page):
             page.touch()
-    console = show.console(to_stderr=True)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("read", total=1.0)
-        done = replayed(
-            trace,
-            fleet,
-            wanted,
-            seed,
-            lambda what, share: bar.update(task, description=what, completed=share),
-        )
+    with show.progress() as on_progress:
+        done = replayed(trace, fleet, wanted, seed, on_progress)
     if page is not None:
         page.write_text(
             page_of(trace.name, seed, done.scene, done.told, done.fleet.unserved), encoding="utf-8"
