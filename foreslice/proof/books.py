@@ -44,14 +44,11 @@ class Book:
 
     def only(self, setting: int) -> Book:
         """Return one setting alone."""
-        one = slice(setting, setting + 1)
-        parts = (Ledger(part.held[one], part.lacked[one], part.asked) for part in self.parts)
-        return Book(self.knobs[one], tuple(parts))
+        return Book((self.knobs[setting],), tuple(part.of_setting(setting) for part in self.parts))
 
     def blocks(self, span: slice) -> Book:
         """Return some blocks alone."""
-        parts = (Ledger(part.held[:, span], part.lacked[:, span], part.asked[span]) for part in self.parts)
-        return Book(self.knobs, tuple(parts))
+        return Book(self.knobs, tuple(part.of_blocks(span) for part in self.parts))
 
     @staticmethod
     def joined(books: Sequence[Book]) -> Book:

@@ -47,7 +47,7 @@ def choose(forecasts: Book, off: Book, oracle: Book, allowed: float, block: int)
     before = slice(0, block)
     ahead, rules, known = (one.blocks(before).total for one in (forecasts, off, oracle))
     best = cheapest_surely(ahead, allowed)
-    value = value_of(rules, _only(ahead, best), known)
+    value = value_of(rules, ahead.of_setting(best), known)
     pays = (
         value.value is not None and value.low is not None and value.value > PAYS and value.low > PAYS_AT_LEAST
     )
@@ -72,7 +72,3 @@ def cheapest_surely(settings: Ledger, allowed: float) -> int:
 
 
 _TINY = 1e-12
-
-
-def _only(settings: Ledger, at: int) -> Ledger:
-    return Ledger(settings.held[at : at + 1], settings.lacked[at : at + 1], settings.asked)

@@ -10,7 +10,7 @@ from foreslice.proof.scene import Scene
 from foreslice.proof.sweep import OFF, ORACLE, OURS, STATIC_GPU, Run
 from foreslice.proof.trail import Figures
 from foreslice.settings.durations import written
-from predictor.value.worth import LEAST_PRIZE, Value
+from predictor.value.worth import LEAST_PRIZE
 
 HEAD = (
     "policy",
@@ -68,7 +68,7 @@ def _lag(told: Told) -> dict[str, Any]:
     return {
         "lag_s": run.grid.lag_s,
         "verdict": verdict(run),
-        "value": {name: _value(value) for name, value in run.value.items()},
+        "value": {name: asdict(value) for name, value in run.value.items()},
         "choices": [
             {
                 "block": c.block - run.grid.first_block,
@@ -79,10 +79,6 @@ def _lag(told: Told) -> dict[str, Any]:
         ],
         "policies": {name: _policy(told, name) for name in told.figures},
     }
-
-
-def _value(value: Value) -> dict[str, Any]:
-    return asdict(value)
 
 
 def _policy(told: Told, name: str) -> dict[str, Any]:

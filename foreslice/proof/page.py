@@ -11,7 +11,7 @@ from foreslice.proof.course import QUANTILES
 from foreslice.proof.output import HEAD, Told, advice, chosen_after, rows, verdict
 from foreslice.proof.scene import Scene
 from foreslice.proof.split import Split, split_of, worst_hours
-from foreslice.proof.sweep import OURS, Run
+from foreslice.proof.sweep import FIXED, ORACLE, OURS, Run
 from foreslice.proof.trail import Trail, trail_of
 from foreslice.report.html import div, rendered
 from foreslice.settings.durations import written
@@ -74,7 +74,9 @@ def _lag(told: Told) -> dict[str, object]:
         "shown": run.courses[largest].part.name,
         "fan": div(_fan(run, trail, largest), f"fan-{name}"),
         "split": _split(split_of(run, told.figures[OURS]), run.hours(OURS) or 1.0),
-        "worst": [(str(one.hour), one.workload, f"{one.share:.0%}", one.because) for one in worst_hours(run)],
+        "worst": [
+            (str(one.hour), one.workload, f"{one.share:.0%}", one.because) for one in worst_hours(run, trail)
+        ],
     }
 
 
@@ -94,7 +96,7 @@ def _split(split: Split, spent: float) -> list[tuple[str, str, str]]:
 
 def _pareto(told: Told) -> go.Figure:
     run, figure = told.run, go.Figure()
-    known = run.hours("oracle") or 1.0
+    known = run.hours(ORACLE) or 1.0
     for name, colour in zip(
         [name for name in told.figures if len(run.books[name].knobs) > 1], COLOURS, strict=False
     ):
@@ -112,7 +114,7 @@ def _pareto(told: Told) -> go.Figure:
             marker={"size": 4},
             line={"color": colour, "width": 1.5},
         )
-    for name, symbol in ((OURS, "x"), ("foreslice-fixed", "cross")):
+    for name, symbol in ((OURS, "x"), (FIXED, "cross")):
         total = run.books[name].total
         figure.add_scatter(
             x=[total.lacked.sum() / total.asked.sum()],

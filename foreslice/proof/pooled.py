@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -97,13 +97,13 @@ def pooled(courses: Sequence[Course], grid: Grid, baselines: Sequence[Setting], 
         InputError: The workloads do not run on one shape, of which a pool could be made.
     """
     fleet = _fleet(courses, grid, baselines, terms)
-    replicas = {setting: _replicas(fleet, setting) for setting in baselines}
-    tried = {
-        (setting, quantile): _ledger(fleet, held, _slices(fleet, needed, quantile))
-        for setting, held in replicas.items()
-        for needed in (_excess(fleet, held).needed,)
-        for quantile in QUANTILES
-    }
+    tried = {}
+    for setting in baselines:
+        held = in_replicas(_targets(fleet, setting), grid.limits, fleet.piece)
+        excess = _excess(fleet, held)
+        for quantile in QUANTILES:
+            slices = _slices(fleet, excess.needed, quantile)
+            tried[setting, quantile] = _ledger(fleet, held, excess, slices)
     knobs, every = list(tried), Ledger.joined(tried.values())
     first, last = grid.first_block, len(every.asked)
     starts = list(range(first, last, grid.by_day))
@@ -127,16 +127,15 @@ def _fleet(courses: Sequence[Course], grid: Grid, baselines: Sequence[Setting], 
     fleet = _Fleet(courses, grid, demand, counts, piece, cards, everyone, terms.wake_s / grid.step_s)
     if terms.sleepers is None:
         return fleet
-    before = _excess(fleet, _replicas(fleet, baselines[len(baselines) // 2])).needed[: grid.test]
-    groups = hosts(before, terms.sleepers)
-    return _Fleet(courses, grid, demand, counts, piece, cards, groups, terms.wake_s / grid.step_s)
+    targets = _targets(fleet, baselines[len(baselines) // 2])
+    middle = _excess(fleet, in_replicas(targets, grid.limits, fleet.piece))
+    return replace(fleet, groups=hosts(middle.needed[: grid.test], terms.sleepers))
 
 
-def _replicas(fleet: _Fleet, setting: Setting) -> Counts:
-    """Return the replicas that a baseline holds, by step and workload."""
-    limits = fleet.grid.limits
-    targets = [setting.target(course, fleet.grid, limits) for course in fleet.courses]
-    return in_replicas(np.stack(targets, axis=1), limits, fleet.piece)
+def _targets(fleet: _Fleet, setting: Setting) -> Floats:
+    """Return the work that a baseline wants capacity for, by step and workload."""
+    grid = fleet.grid
+    return np.stack([setting.target(course, grid, grid.limits) for course in fleet.courses], axis=1)
 
 
 def _excess(fleet: _Fleet, held: Counts) -> Excess:
@@ -159,11 +158,10 @@ def _slices(fleet: _Fleet, needed: Counts, quantile: float) -> Counts:
     return slices
 
 
-def _ledger(fleet: _Fleet, held: Counts, slices: Counts) -> Ledger:
+def _ledger(fleet: _Fleet, held: Counts, excess: Excess, slices: Counts) -> Ledger:
     grid = fleet.grid
     starts = np.arange(0, grid.steps, grid.block)
-    by_pool = _served(fleet, _excess(fleet, held), slices)
-    excess = _excess(fleet, held)
+    by_pool = _served(fleet, excess, slices)
     lacked = np.maximum(excess.full + excess.part - by_pool, 0.0) * fleet.piece
     # The pool is paid all the time, also while some of its workloads do not count.
     used = (held * fleet.counts).sum(axis=1) * fleet.cards + slices.sum(axis=1) * fleet.cards
@@ -190,7 +188,7 @@ def _played(fleet: _Fleet, starts: Sequence[int], chosen: Sequence[tuple[Setting
     target = np.concatenate(
         [targets[setting][span] for (setting, _), span in zip(chosen, spans, strict=True)]
     )
-    held = in_replicas(target, fleet.grid.limits, fleet.piece)
+    held = in_replicas(target, grid.limits, fleet.piece)
     excess = _excess(fleet, held)
     sized = {quantile: _slices(fleet, excess.needed, quantile) for _, quantile in chosen}
     slices = np.concatenate(
@@ -202,7 +200,7 @@ def _played(fleet: _Fleet, starts: Sequence[int], chosen: Sequence[tuple[Setting
     scored = slice(grid.test, None)
     days = (grid.steps - grid.test) * grid.step_s / 86_400
     short = np.any(excess.needed > gets, axis=1)[scored]
-    every = _ledger(fleet, held, slices)
+    every = _ledger(fleet, held, excess, slices)
     return Pooled(
         baselines=tuple(setting for setting, _ in chosen),
         ledger=every.of_blocks(np.arange(len(every.asked)) >= grid.first_block),
@@ -210,12 +208,6 @@ def _played(fleet: _Fleet, starts: Sequence[int], chosen: Sequence[tuple[Setting
         cards=float(slices[scored].sum(axis=1).mean() * fleet.cards),
         short=float(short.mean()),
         wakes_per_day=float(woken(gets)[scored].sum() / days / len(fleet.courses)),
-    )
-
-
-def _targets(fleet: _Fleet, setting: Setting) -> Floats:
-    return np.stack(
-        [setting.target(course, fleet.grid, fleet.grid.limits) for course in fleet.courses], axis=1
     )
 
 

@@ -11,7 +11,7 @@ from foreslice.proof.books import Book
 from foreslice.proof.course import Course
 from foreslice.proof.setting import HOLDS
 from foreslice.proof.sweep import BOUND, ORACLE, OURS, Run, following
-from foreslice.proof.trail import Figures, trail_of
+from foreslice.proof.trail import Figures, Trail
 from predictor.highest import highest_ahead, trailing_highest
 from predictor.ports import Bools
 from predictor.steps import DAY_S
@@ -91,9 +91,9 @@ class WorstHour:
     because: str
 
 
-def worst_hours(run: Run) -> list[WorstHour]:
-    """Return the hours in which most went unserved under ours, worst first."""
-    trail, grid = trail_of(run, OURS), run.grid
+def worst_hours(run: Run, trail: Trail) -> list[WorstHour]:
+    """Return the hours in which most went unserved under a policy with this trail, worst first."""
+    grid = run.grid
     by_hour = 3600 // grid.step_s
     found = []
     total = 0.0

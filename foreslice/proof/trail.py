@@ -11,7 +11,17 @@ from foreslice.proof import books
 from foreslice.proof.books import ROUND_OFF, Book
 from foreslice.proof.course import Course
 from foreslice.proof.setting import Setting
-from foreslice.proof.sweep import FIXED, OURS, RIVALS, STATIC_GPU, STATIC_GPU_TRAINED, Looking, Run, followed
+from foreslice.proof.sweep import (
+    BOUND,
+    FIXED,
+    OURS,
+    RIVALS,
+    STATIC_GPU,
+    STATIC_GPU_TRAINED,
+    Looking,
+    Run,
+    followed,
+)
 from predictor.highest import trailing_highest
 from predictor.ports import Floats
 from predictor.steps import DAY_S
@@ -92,7 +102,7 @@ def trail_of(run: Run, policy: str) -> Trail:
     knob, rival = book.knobs[0], RIVALS.get(policy)
     limits = grid.limits
     if isinstance(knob, Setting):
-        limits = Limits(0, 1) if policy == "bound" else limits
+        limits = Limits(0, 1) if policy == BOUND else limits
         targets = [knob.target(course, grid, limits) for course in courses]
         held = books.in_replicas(np.stack(targets, axis=1), limits, piece)
     elif policy in {OURS, FIXED}:
@@ -115,8 +125,8 @@ def _still(book: Book, courses: Sequence[Course], cards: Floats, test: int) -> C
     """Return the replicas of capacity that never moves."""
     held = np.array([part.held.sum() for part in book.parts])
     counted = np.array([course.counts[test:].sum() for course in courses])
-    replicas: Counts = np.round(held / np.maximum(counted, 1) / cards).astype(np.int64)
-    return replicas
+    still: Counts = np.round(held / np.maximum(counted, 1) / cards).astype(np.int64)
+    return still
 
 
 def figures_of(trail: Trail, run: Run) -> Figures:

@@ -42,7 +42,7 @@ class Ledger:
     lacked: Floats
     asked: Floats
 
-    def of_blocks(self, which: Bools) -> Ledger:
+    def of_blocks(self, which: Bools | slice) -> Ledger:
         """Return what some of the blocks say."""
         return Ledger(self.held[:, which], self.lacked[:, which], self.asked[which])
 

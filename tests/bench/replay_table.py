@@ -13,7 +13,7 @@ import typer
 
 from foreslice.proof.output import chosen_after
 from foreslice.proof.replay import ALWAYS, Replayed, replayed
-from foreslice.proof.sweep import OFF, ORACLE, OURS, STATIC_GPU, STATIC_MIG
+from foreslice.proof.sweep import FIXED, OFF, ORACLE, OURS, STATIC_GPU, STATIC_MIG
 
 ROOT = Path(__file__).parents[2]
 DATA, FLEETS = ROOT / "simulator" / "data", ROOT / "config" / "replay"
@@ -51,7 +51,7 @@ def rows(name: str, done: Replayed) -> list[tuple[str, ...]]:
     for told in done.told:
         run = told.run
         hours = {policy: run.hours(policy) for policy in (OURS, OFF, ORACLE, STATIC_GPU, STATIC_MIG)}
-        value, fixed = run.value[OURS], run.value["foreslice-fixed"]
+        value, fixed = run.value[OURS], run.value[FIXED]
         found.append(
             (
                 name,

@@ -28,10 +28,10 @@ def demand(days, seed=0):
     return 0.2 + heights[steps // 12] * ((steps % 12) < 3)
 
 
-def grid_and_course(*, sees, days=6, lag=2):
+def grid_and_course(*, sees, days=6, lag=2, quiet=1):
     """Return a grid, and a course whose forecasts are what comes, or the newest work."""
     work = demand(days)
-    grid = Grid(STEP_S, 0, 4 * DAY, days * DAY, DAY // 2, lag * STEP_S, Limits(lag, 1))
+    grid = Grid(STEP_S, 0, 4 * DAY, days * DAY, DAY // 2, lag * STEP_S, Limits(lag, quiet))
     peak = highest_ahead(work, lag + 1) if sees else work
     part = Part("a", STEP_S, work, SEVENTH, Piece("whole", 1.0, 1.0, 1.0))
     course = Course(part, work, np.ones(len(work), np.bool_), np.tile(peak, (len(QUANTILES), 1)))
@@ -72,10 +72,12 @@ def test_the_oracle_is_cheapest_of_all_that_have_the_lag_and_the_bound_is_cheape
     assert all(hours["oracle"] <= one + 1e-6 for name, one in reach.items() if name != "bound")
 
 
-def test_what_is_told_of_a_setting_agrees_with_its_account(clear):
-    for policy in clear.books:
-        figures = figures_of(trail_of(clear, policy), clear)
-        book = clear.at(policy)
+@pytest.mark.parametrize("quiet", [1, 4])
+def test_what_is_told_of_a_setting_agrees_with_its_account(clear, quiet):
+    run = clear if quiet == 1 else played(sees=True, rivals=("calendar",), quiet=quiet)
+    for policy in run.books:
+        figures = figures_of(trail_of(run, policy), run)
+        book = run.at(policy)
         assert pytest.approx(book.total.held.sum() * STEP_S / 3600) == figures.slices, policy
         assert pytest.approx(unserved(book)) == 1 - figures.attainment, policy
         assert figures.slices <= figures.elastic <= figures.nodes, policy
@@ -164,7 +166,7 @@ def test_what_goes_unserved_is_told_by_burst_season_and_drift():
 
 
 def test_the_worst_hours_are_those_in_which_most_went_unserved(clear):
-    hours = worst_hours(clear)
+    hours = worst_hours(clear, trail_of(clear, "foreslice"))
     assert 1 >= sum(one.share for one in hours) > 0
     assert sorted((one.lacked for one in hours), reverse=True) == [one.lacked for one in hours]
 
