@@ -69,8 +69,15 @@ def said(these):
         ),
         (CATALOGUE, {"file": {("ttft", "p99"): 15.0}}),
         (CLASSES, {"Premium": {("ttft", "mean"): 0.5, ("itl", "mean"): 0.024}}),
+        (
+            CLASSES + "      - {model: org/qwen, slo-ttft: 900}\n",
+            {
+                "Premium-org/llama": {("ttft", "mean"): 0.5, ("itl", "mean"): 0.024},
+                "Premium-org/qwen": {("ttft", "mean"): 0.9},
+            },
+        ),
     ],
-    ids=["Dynamo", "GuideLLM", "inference-perf", "WVA"],
+    ids=["Dynamo", "GuideLLM", "inference-perf", "WVA", "WVA, several models"],
 )
 def test_metric_statistic_and_unit_are_told_apart(found, text, expected):
     assert expected == {name: said(these) for name, these in found(text).items()}
@@ -106,6 +113,9 @@ def test_targets_that_the_planner_ignores_are_left_out_and_told(found):
         ("a: 1", "has no objectives that are known"),
         ("slos: {ttft_p99_ms: fast}", "ttft_p99_ms: fast: is no number; write a number, without a unit"),
         ("{", "is neither YAML nor JSON"),
+        ("kind: ConfigMap\ndata: {a: '{'}", "file.yaml: a: is neither YAML nor JSON"),
+        (PLANNER.replace("180", "180s"), "throughput_adjustment_interval: 180s: is no number"),
+        (PLANNER.replace("max_gpu_budget: 8", "max_gpu_budget: 8.5"), "8.5: is no whole number"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_what_to_write(found, text, line):
@@ -125,8 +135,13 @@ def test_what_settings_can_hold_is_written_as_classes_and_the_rest_as_notes(foun
 
 def test_a_mean_is_never_taken_for_a_percentile(found):
     text = as_settings(found(PLANNER))
-    assert yaml.safe_load(text)["classes"] is None
+    assert {"file": {"replicas": {"min": 1}}} == yaml.safe_load(text)["classes"]
     assert "# file: ttft mean <= 500ms: a mean is no percentile" in text
+
+
+def test_what_a_planner_only_advises_is_a_class_that_only_advises(found):
+    classes = yaml.safe_load(as_settings(found(PLANNER + "scaling_mode: advisory\n")))["classes"]
+    assert {"file": {"replicas": {"min": 1}, "mode": "advise"}} == classes
 
 
 def test_how_many_meet_all_is_bounded_and_not_known():

@@ -30,11 +30,9 @@ def read(path: Path) -> dict[str, Objectives]:
         InputError: It cannot be read, is of no tool that is known, or has a figure in the wrong unit.
     """
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = _parsed(path.read_bytes(), str(path))
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=str(path), fix=FIX) from error
-    except (UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError("is neither YAML nor JSON", where=str(path), fix=FIX) from error
     try:
         found = dict(_found(document, path.stem))
     except InputError as error:
@@ -68,11 +66,16 @@ def as_settings(found: Mapping[str, Objectives]) -> str:
     for called, these in found.items():
         name = dns_label(called)
         lines += [f"  # {name}: {note}" for note in _notes(these)]
-        if slo := ", ".join(one.written for one in these.of if one.is_ours):
-            more = f", replicas: {{min: {these.floor}}}" if these.floor is not None else ""
-            mode = ", mode: advise" if these.only_advises else ""
-            lines.append(f"  {name}: {{slo: {{{slo}}}{more}{mode}}}")
+        if keys := ", ".join(_keys(these)):
+            lines.append(f"  {name}: {{{keys}}}")
     return "\n".join(lines) + "\n"
+
+
+def _parsed(text: bytes | str, where: str) -> object:
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError("is neither YAML nor JSON", where=where, fix=FIX) from error
 
 
 def _found(document: object, name: str) -> Iterator[tuple[str, Objectives]]:
@@ -81,10 +84,12 @@ def _found(document: object, name: str) -> Iterator[tuple[str, Objectives]]:
             yield name, Objectives(of_fields({str(key): limit for key, limit in fields.items()}))
         case {"kind": "ConfigMap", "data": {**texts}}:
             for key, text in texts.items():
-                yield from _found(yaml.safe_load(str(text)), Path(str(key)).stem)
+                yield from _found(_parsed(str(text), str(key)), Path(str(key)).stem)
         case {"data": [*entries], **rest}:
             classes = [entry for entry in entries if isinstance(entry, dict) and CLASS_KEYS & entry.keys()]
-            yield from ((str(rest.get("name", name)), of_class(entry)) for entry in classes)
+            of = str(rest.get("name", name))
+            for place, entry in enumerate(classes, 1):  # a class has objectives for each of its models
+                yield (f"{of}-{entry.get('model', place)}" if len(classes) > 1 else of), of_class(entry)
         case dict() if PLANNER_KEYS & document.keys():
             yield name, of_planner(document)
         case dict():
@@ -98,6 +103,16 @@ def _worded(document: Mapping[object, object]) -> Iterator[tuple[str, Objectives
             yield str(key), Objectives(of_lines(value))
         elif isinstance(value, dict):
             yield from _found(value, str(key))
+
+
+def _keys(these: Objectives) -> Iterator[str]:
+    """Yield what a class of a settings file can hold."""
+    if slo := ", ".join(one.written for one in these.of if one.is_ours):
+        yield f"slo: {{{slo}}}"
+    if these.floor:
+        yield f"replicas: {{min: {these.floor}}}"
+    if these.only_advises:
+        yield "mode: advise"
 
 
 def _notes(these: Objectives) -> Iterator[str]:

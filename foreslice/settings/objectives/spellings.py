@@ -61,7 +61,7 @@ def of_planner(document: Mapping[str, Any]) -> Objectives:
     """Return what a configuration of Dynamo's planner says: means, in milliseconds.
 
     Raises:
-        InputError: A figure that would be implausible as milliseconds.
+        InputError: A figure that is no number, or would be implausible as milliseconds.
     """
     goal = document.get("optimization_target", "sla")
     found: tuple[Objective, ...] = ()
@@ -72,9 +72,9 @@ def of_planner(document: Mapping[str, Any]) -> Objectives:
         warnings.append(f"ttft and itl are ignored there: optimization_target is {goal}")
     return Objectives(
         found,
-        floor=document.get("min_endpoint"),
-        gpu_budget=document.get("max_gpu_budget"),
-        interval_s=document.get("throughput_adjustment_interval"),
+        floor=_whole(document, "min_endpoint"),
+        gpu_budget=_whole(document, "max_gpu_budget"),
+        interval_s=_number_at(document, "throughput_adjustment_interval"),
         only_advises=document.get("scaling_mode") == "advisory" or bool(document.get("advisory")),
         warnings=tuple(warnings),
     )
@@ -110,6 +110,18 @@ def _of_field(name: str, limit: object) -> Objective:
 def _mean_ms(key: str, limit: object, metric: str = "") -> Objective:
     said = f"{key}: {limit}"
     return latency(metric or key, MEAN, _number(limit, said) / 1000, said)
+
+
+def _whole(document: Mapping[str, Any], key: str) -> int | None:
+    number = _number_at(document, key)
+    if number is not None and not number.is_integer():
+        raise InputError("is no whole number", where=f"{key}: {document[key]}", fix="write a whole number")
+    return None if number is None else int(number)
+
+
+def _number_at(document: Mapping[str, Any], key: str) -> float | None:
+    value = document.get(key)
+    return None if value is None else _number(value, f"{key}: {value}")
 
 
 def _number(value: object, said: str) -> float:
