@@ -40,7 +40,9 @@ def run_boost(
         "to": time_of(end, "--to"),
         "because": because,
     }
-    line = f"{{{', '.join(f'{key}: {json.dumps(value)}' for key, value in item.items())}}}"
+    line = (
+        f"{{{', '.join(f'{key}: {json.dumps(value, ensure_ascii=False)}' for key, value in item.items())}}}"
+    )
     text = with_item(config.read_text(encoding="utf-8"), "boosts", line)
     _replace(config, text)
     tell({"boost": item, "file": str(config)}, [f"{config}: boosts: {line}"], as_json=as_json)

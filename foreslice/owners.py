@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from actuator.kube.owner import Owner
-from actuator.manifest import Json
+from actuator.manifest import Json, seconds_of
 from actuator.objects.restraints import APPROVED, HELD_UNTIL, PAUSED
 from fleet.errors import InputError, RefusedError
 from fleet.workload import WorkloadKey
@@ -49,7 +49,7 @@ def run_hold(config: Path, names: Sequence[str], *, every: bool, until: str, as_
         InputError: Settings, names or time cannot be used, or the rights do not reach.
         UnavailableError: The API server did not answer.
     """
-    time = time_of(until, "--until")
+    time = _until(until)
     keys = _annotated(config, names, {HELD_UNTIL: time}, every=every)
     answer = {"held": [str(key) for key in keys], "until": time}
     tell(answer, [f"{key} held until {time}" for key in keys], as_json=as_json)
@@ -70,7 +70,7 @@ def run_approve(config: Path, name: str, *, goal: str, until: str, as_json: bool
             to write it.
         UnavailableError: The API server or the metrics source did not answer.
     """
-    time = time_of(until, "--until")
+    time = _until(until)
     goal = goal or _goal(config, name)
     [key] = _annotated(config, [name], {APPROVED: f"{goal} until {time}"}, every=False)
     tell(
@@ -105,13 +105,29 @@ def _annotated(
 
 def time_of(text: str, option: str) -> str:
     """Return a time as RFC 3339, from one with an offset or from a duration from now."""
+    fix = "write e.g. 2026-12-01T08:00Z, or 4h"
     try:
-        moment = datetime.fromisoformat(text)
+        moment = _moment(text, option)
+        if moment.tzinfo is None:
+            raise InputError(f"{text} has no offset", where=option, fix=fix)
+        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{text} is in no calendar", where=option, fix=fix) from error
+
+
+def _moment(text: str, option: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
     except ValueError:
-        moment = datetime.fromtimestamp(WallClock().now_s() + duration(text, option), UTC)
-    if moment.tzinfo is None:
-        raise InputError(f"{text} has no offset", where=option, fix="write e.g. 2026-12-01T08:00Z, or 4h")
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return datetime.fromtimestamp(WallClock().now_s() + duration(text, option), UTC)
+
+
+def _until(text: str) -> str:
+    """Return a time that is still to come, as `time_of` does."""
+    time = time_of(text, "--until")
+    if seconds_of(time) <= WallClock().now_s():
+        raise InputError(f"{text} is over", where="--until", fix="name a time that is still to come, or 4h")
+    return time
 
 
 def named(settings: Settings, names: Sequence[str], *, every: bool) -> list[WorkloadKey]:

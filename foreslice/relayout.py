@@ -24,7 +24,7 @@ from foreslice.settings.schema import KubernetesCluster
 
 TURN_S = 5.0
 
-_CARDS = re.compile(r"(\d+)(?:-(\d+))?")
+_CARDS = re.compile(r"(\d{1,3})(?:-(\d{1,3}))?")
 _INSTANCES = re.compile(r"(?:(\d+)\s*x\s*)?(\d+g\.\d+gb(?:[+-][a-z.]+)?)")
 _CUT_FIX = 'write e.g. "0: 3g.40gb + 4g.40gb; 1-3: 7 x 1g.10gb; 4-7: whole"'
 
@@ -60,6 +60,9 @@ def apply_layout(config: Path, order: Order, *, is_dry: bool, as_json: bool) -> 
         fix = "it takes kind: kubernetes"
         raise InputError("there is no Kubernetes cluster in the settings", where="cluster.kind", fix=fix)
     namespace, _, name = order.manager.partition("/")
+    if not (namespace and name):
+        fix = "name the MIG manager's ConfigMap, as gpu-operator/default-mig-parted-config"
+        raise InputError(f"{order.manager} is no namespace/name", where="--manager", fix=fix)
     with closing(api_server_of(settings.cluster, config.parent)) as server:
         door = NodeDoor(server, namespace, name, lambda: None)
         try:
@@ -91,8 +94,10 @@ def cuts_in(text: str) -> list[Cut]:
         run = _CARDS.fullmatch(cards.strip())
         if run is None or not colon:
             raise InputError(f"{part.strip()!r} names no cards", where="--cut", fix=_CUT_FIX)
-        for index in range(int(run[1]), int(run[2] or run[1]) + 1):
-            found[index] = _cut(wanted.strip())
+        first, last = int(run[1]), int(run[2] or run[1])
+        if first > last:
+            raise InputError(f"{part.strip()!r} names no cards", where="--cut", fix=_CUT_FIX)
+        found |= dict.fromkeys(range(first, last + 1), _cut(wanted.strip()))
     if sorted(found) != list(range(len(found))):
         missing = next(index for index in range(len(found)) if index not in found)
         raise InputError(

@@ -265,8 +265,8 @@ class Settings(Group):
         known = [f"{workload.namespace}/{workload.name}" for workload in self.workloads]
         is_known = all(workload.name for workload in self.workloads)
         for index, boost in enumerate(self.boosts):
-            if is_known and boost.workload not in known:
-                message = f"must be one of {', '.join(known)}"
+            if not (boost.workload in known if is_known else "/" in boost.workload):
+                message = f"must be one of {', '.join(known)}" if is_known else "must be namespace/name"
                 raise _misplaced(message, "boosts", index, "workload")
         return self
 

@@ -71,6 +71,7 @@ def test_a_tick_carries_what_is_announced():
     assert scene.written["chat-whole"] >= 3
 
 
+BECAUSE = 'the "sale" 🚀 # of: the year'
 SETTINGS = """\
 version: v1
 metrics: {source: embedded}
@@ -81,7 +82,7 @@ workloads: # ours
 
 
 def boosted(path, *, name="default/chat", factor="2x", begin="2026-12-01T08:00Z", end="2026-12-01T12:00Z"):
-    run_boost(path, name, factor, begin=begin, end=end, because='the "sale"', as_json=False)
+    run_boost(path, name, factor, begin=begin, end=end, because=BECAUSE, as_json=False)
 
 
 def test_a_boost_is_a_line_more_in_the_file_and_the_rest_is_as_it_was(write):
@@ -91,7 +92,7 @@ def test_a_boost_is_a_line_more_in_the_file_and_the_rest_is_as_it_was(write):
 
     assert path.read_text().startswith(SETTINGS)
     second, first = rules_of(load(path)).boosts
-    assert ("default/chat", 2.0, 'the "sale"') == (str(first.workload), first.factor, first.because)
+    assert ("default/chat", 2.0, BECAUSE) == (str(first.workload), first.factor, first.because)
     assert DAY_S == second.from_s - first.from_s
 
 
@@ -111,6 +112,17 @@ def test_what_cannot_be_used_leaves_the_file_as_it_was(write, wrong, line):
         boosted(path, **wrong)
     assert [path] == list(path.parent.iterdir())
     assert SETTINGS == path.read_text()
+
+
+def test_where_workloads_are_selected_a_boost_still_names_its_namespace(write):
+    selected = SETTINGS.replace("{kind: embedded}", "{kind: kubernetes}").replace(
+        "name: chat", "selector: {a: b}"
+    )
+    path = write(selected.replace("embedded", "prometheus, url: 'http://p'"))
+    boosted(path, name="default/any")
+    assert "default/any" == str(rules_of(load(path)).boosts[0].workload)
+    with pytest.raises(InputError, match=r"boosts\[0\].workload: must be namespace/name; nothing was"):
+        boosted(path, name="any")
 
 
 def test_a_list_in_one_line_is_not_taken_apart():

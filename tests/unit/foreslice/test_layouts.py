@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from actuator.layouts.named import entries_of
 from fleet.errors import InputError
 from foreslice.cli import app
-from foreslice.relayout import cuts_in
+from foreslice.relayout import Order, apply_layout, cuts_in
 
 CASES = Path(__file__).parents[2] / "data" / "cases"
 (N01,) = CASES.glob("N01-*")
@@ -171,8 +171,18 @@ def test_cuts_are_written_card_by_card(text, cuts):
         ("0: whole; 2: whole", "nothing is said of card 1"),
         ("0: 7 x large", "no instance"),
         ("", "names no cards"),
+        ("3-1: whole", "'3-1: whole' names no cards"),
+        ("0-99999999999: whole", "names no cards"),
     ],
 )
 def test_what_is_no_cut_is_said(text, said):
     with pytest.raises(InputError, match=said):
         cuts_in(text)
+
+
+def test_the_manager_is_named_with_its_namespace(tmp_path):
+    config = tmp_path / "settings.yaml"
+    head = "version: v1\nmetrics: {source: prometheus, url: 'http://p'}\ncluster: {kind: kubernetes}\n"
+    config.write_text(head + "workloads:\n  - {name: a, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}\n")
+    with pytest.raises(InputError, match=r"^--manager: mig is no namespace/name; name the"):
+        apply_layout(config, Order("n", "day", "", "mig"), is_dry=True, as_json=False)

@@ -1,5 +1,7 @@
 """What the commands that hold foreslice off refuse, each in one line."""
 
+import re
+
 import pytest
 
 from fleet.errors import InputError
@@ -68,3 +70,11 @@ def test_a_time_has_an_offset_or_is_from_now(settings):
     assert time_of("1h", "--until") < time_of("2h", "--until")
     with pytest.raises(InputError, match=r"^--until: 2026-12-01 has no offset; write e.g. "):
         run_hold(settings(), ["shop/web"], every=False, until="2026-12-01", as_json=False)
+    with pytest.raises(InputError, match=r"^--until: 2020-12-01T00:00Z is over; name a time that is still"):
+        run_hold(settings(), ["shop/web"], every=False, until="2020-12-01T00:00Z", as_json=False)
+
+
+@pytest.mark.parametrize("text", ["99999999d", "0001-01-01T00:00+14:00", "9" * 400 + "d"])
+def test_a_time_that_no_calendar_has_is_refused(text):
+    with pytest.raises(InputError, match=rf"^--from: {re.escape(text)} is in no calendar; write e.g. "):
+        time_of(text, "--from")
