@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fleet.errors import InputError
 from fleet.workload import Workload
 from foreslice import output, show
 from foreslice.insight.changes import as_line, changes_of
@@ -22,7 +23,7 @@ def print_explanation(name: str, config: Path, *, as_json: bool) -> None:
     """Print what a workload needs and why, what would carry it, and what was done to it last.
 
     Raises:
-        InputError: Settings cannot be used, or they have no such workload.
+        InputError: Settings cannot be used, or they have no such workload, or it is off.
         UnavailableError: Metrics or cluster did not answer.
     """
     seen = look(config)
@@ -35,13 +36,17 @@ def print_explanation(name: str, config: Path, *, as_json: bool) -> None:
 
 
 def explanation(seen: Look, workload: Workload) -> dict[str, Any]:
-    """Return everything that is known of one workload, as scripts read it."""
+    """Return everything that is known of one workload, as scripts read it; `InputError` if it is off."""
+    if workload not in seen.looked_after:
+        fix = "give it another mode to have it looked at"
+        raise InputError("is off: nothing is known of it", where=str(workload.key), fix=fix)
     (verdict,) = verdicts_of(seen.tick, [workload])
     (ticked,) = show.as_json(seen.tick, [workload])["workloads"]
     key = str(workload.key)
     planned: dict[str, Any] = {}
     if seen.question is not None:
         planned = next(row for row in report_of(seen.question)["workloads"] if row["workload"] == key)
+    of_others = tuple(f"{other.key}: " for other in seen.workloads if other.key != workload.key)
     need = seen.tick.needs.get(workload.key)
     if need is not None:
         ticked["need"]["because"] = need.because
@@ -53,7 +58,7 @@ def explanation(seen: Look, workload: Workload) -> dict[str, Any]:
         **ticked,
         **planned,
         "mode": verdict.mode,
-        "conditions": [line for line in seen.tick.conditions if key in line or "/" not in line],
+        "conditions": [line for line in seen.tick.conditions if not line.startswith(of_others)],
         "changes": list(changes_of(seen.plans.get(workload.key, ())))[:LAST_CHANGES],
     }
 

@@ -94,7 +94,9 @@ def graduation_of(evidence: Evidence) -> Graduation:
     to = Mode(now + 1) if now < Mode.FULL else None
     if to is None:
         return Graduation(evidence.workload, now, None, ())
-    checks = list(_seen(evidence))
+    checks = list(_read(evidence))
+    if to > Mode.FORECAST_ONLY:
+        checks.append(_forecast(evidence))
     if to > Mode.ADVISE:
         checks += _writable(evidence)
     if to > Mode.SCALE_UP_ONLY:
@@ -102,20 +104,23 @@ def graduation_of(evidence: Evidence) -> Graduation:
     return Graduation(evidence.workload, now, to, tuple(checks))
 
 
-def _seen(evidence: Evidence) -> Iterator[Check]:
-    """Yield what advice takes: demand that is known, and a forecast of it."""
+def _read(evidence: Evidence) -> Iterator[Check]:
+    """Yield what a forecast takes: demand that is known."""
     days, share = evidence.known_s / DAY_S, evidence.known_s / max(evidence.history_s, 1.0)
     yield Check("history", days >= LEAST_DAYS, f"{days:.1f} days of demand are known")
     yield Check("readings", share >= LEAST_KNOWN, f"{share:.1%} of the minutes since the first known one")
+
+
+def _forecast(evidence: Evidence) -> Check:
+    """Return what advice takes; what is off has none yet."""
     forecast = evidence.outlook.forecast if evidence.outlook is not None else None
     if forecast is None:
         because = evidence.outlook.no_forecast_because if evidence.outlook is not None else ""
-        yield Check("forecast", is_met=False, seen=because or "there is none yet")
-    elif forecast.worth is None or forecast.worth.is_used:
-        yield Check("forecast", is_met=True, seen=f"{forecast.rung} decides")
-    else:
-        # What has no pattern is carried by the rule, which is as safe.
-        yield Check("forecast", is_met=True, seen=f"the rule decides: {forecast.worth.because}")
+        return Check("forecast", is_met=False, seen=because or "there is none yet")
+    if forecast.worth is None or forecast.worth.is_used:
+        return Check("forecast", is_met=True, seen=f"{forecast.rung} decides")
+    # What has no pattern is carried by the rule, which is as safe.
+    return Check("forecast", is_met=True, seen=f"the rule decides: {forecast.worth.because}")
 
 
 def _writable(evidence: Evidence) -> Iterator[Check]:

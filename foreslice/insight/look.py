@@ -10,7 +10,7 @@ from actuator.diff import diff
 from actuator.ports import Cluster, PlanRecord
 from allocator.decide import Question
 from fleet.errors import RefusedError, UnavailableError
-from fleet.workload import Workload, WorkloadKey
+from fleet.workload import Mode, Workload, WorkloadKey
 from foreslice import show
 from foreslice.clock import WallClock
 from foreslice.compose import loop_of, surroundings_of
@@ -28,7 +28,7 @@ class Look:
 
     Attributes:
         settings: As they are in the file.
-        workloads: Those that are looked after.
+        workloads: All of them, also those that are off.
         tick: What a tick saw and decided.
         question: What a plan would be made from, `None` where no cluster is seen.
         plans: The kept plans of each workload, newest first.
@@ -43,6 +43,11 @@ class Look:
     plans: dict[WorkloadKey, tuple[PlanRecord, ...]]
     objections: dict[WorkloadKey, tuple[str, ...]]
     led_s_ago: float | None
+
+    @property
+    def looked_after(self) -> tuple[Workload, ...]:
+        """Those that a tick looks at."""
+        return tuple(workload for workload in self.workloads if workload.mode is not Mode.OFF)
 
     @property
     def is_simulated(self) -> bool:

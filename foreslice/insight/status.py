@@ -26,7 +26,7 @@ def print_status(config: Path, *, as_json: bool) -> None:
         UnavailableError: Metrics or cluster did not answer.
     """
     seen = look(config)
-    verdicts = verdicts_of(seen.tick, seen.workloads)
+    verdicts = verdicts_of(seen.tick, seen.looked_after)
     safety = safety_of(verdicts, seen.led_s_ago, is_acting=seen.settings.acting and not seen.is_simulated)
     if as_json:
         output.print_json(_as_json(seen, safety))

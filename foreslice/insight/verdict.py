@@ -78,6 +78,8 @@ def safety_of(verdicts: Sequence[Verdict], led_s_ago: float | None, *, is_acting
     """
     bad = [each for each in verdicts if each.state in {State.SHORT, State.ABSENT}]
     unknown = [each for each in verdicts if each.state is State.UNKNOWN]
+    if not verdicts:
+        return Safety(is_safe=None, line="not known: every workload is off", verdicts=())
     rising = sum(each.state is State.RISING for each in verdicts)
     led, is_led = _lead(led_s_ago, is_acting=is_acting)
     named = ", ".join(f"{each.workload} ({each.why})" for each in (bad or unknown)[:3])

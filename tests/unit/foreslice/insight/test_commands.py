@@ -1,6 +1,7 @@
 """`foreslice status`, `explain` and `history changes` on the simulated fleet and on a file."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,14 +28,22 @@ def call(*arguments):
     return CliRunner().invoke(app, list(arguments), catch_exceptions=False).stdout
 
 
+OFF = "  - {name: idle, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}, mode: 'off'}\n"
+
+
 @pytest.fixture(scope="module")
-def seen():
-    """The simulated fleet; one look takes seconds."""
-    return look(CONFIG / "default.yaml")
+def seen(tmp_path_factory):
+    """The simulated fleet, let act, beside a workload that is off; one look takes seconds."""
+    text = (CONFIG / "default.yaml").read_text(encoding="utf-8")
+    path = tmp_path_factory.mktemp("seen") / "settings.yaml"
+    path.write_text(
+        text.replace("acting: false", "acting: true").replace("mode: forecast-only", "mode: full") + OFF
+    )
+    return look(path)
 
 
 def test_a_look_at_the_simulated_fleet_shows_what_it_is(seen):
-    (found,) = verdicts_of(seen.tick, seen.workloads)
+    (found,) = verdicts_of(seen.tick, seen.looked_after)
 
     assert (State.CARRIED, True) == (found.state, seen.is_simulated)
 
@@ -50,7 +59,21 @@ def test_an_explanation_has_need_forecast_and_what_would_be_done(seen):
     assert [] == told["changes"]
 
 
+def test_an_explanation_has_what_holds_all_and_nothing_of_other_workloads(seen):
+    ours = ["demand now is not read: http://prometheus:9090 does not answer", "default/chat: no forecast"]
+    tick = replace(seen.tick, conditions=(*ours, "default/idle: no such Deployment"))
+
+    assert ours == explanation(replace(seen, tick=tick), seen.workloads[0])["conditions"]
+
+
+def test_what_is_off_is_not_explained(seen):
+    with pytest.raises(InputError, match="default/idle: is off: nothing is known of it"):
+        explanation(seen, seen.workloads[1])
+
+
 def test_a_look_writes_nothing(seen):
+    assert seen.settings.acting
+    assert seen.tick.results
     assert not any(result.is_write for result in seen.tick.results)
     assert {()} == set(seen.plans.values())
 

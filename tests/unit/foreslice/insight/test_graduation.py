@@ -50,6 +50,10 @@ def test_with_all_evidence_it_goes_one_rung_on(mode):
     assert (Mode(mode + 1), True) == (answer.to, answer.is_ready)
 
 
+def test_what_is_off_has_no_forecast_and_may_be_looked_at():
+    assert graduation_of(evidence(Mode.OFF, outlook=None)).is_ready
+
+
 def test_after_the_last_rung_there_is_none():
     answer = graduation_of(evidence(Mode.FULL))
 

@@ -79,6 +79,13 @@ def test_the_answer_in_one_line(up, reactive, led_s_ago, is_acting, is_safe, sai
     assert said in safety.line
 
 
+def test_where_every_workload_is_off_nothing_is_said_to_be_safe():
+    assert (None, "not known: every workload is off") == (
+        (safety := safety_of([], 3.0, is_acting=True)).is_safe,
+        safety.line,
+    )
+
+
 def test_of_many_that_are_short_three_are_named():
     short = [verdict("1 x whole", 1.5, 1.2)] * 5
 
