@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from actuator.manifest import Json, version_of
+from actuator.marks import Marks
 from actuator.objects.history import PlanReader
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
 from actuator.objects.rehearsal import Stage, rewrites
@@ -15,8 +15,8 @@ from actuator.objects.targets import status_of as advice_status
 from actuator.objects.targets import target_of
 from actuator.objects.variants import is_variant_of, variant_objects
 from actuator.objects.writers import scalers_of
-from actuator.ports import Advice, PlanRecord, Readiness, Rewrite, StepRecord
-from fleet.change import ChangeSet, Step, StepState
+from actuator.ports import Advice, PlanRecord, Rewrite, StepRecord
+from fleet.change import ChangeSet, Step
 from fleet.cluster import Fleet
 from fleet.errors import ConflictError, RefusedError
 from fleet.shape import Shape
@@ -35,7 +35,7 @@ from simulator.api import (
 from simulator.store import ObjectStore
 
 
-class EmbeddedCluster:
+class EmbeddedCluster(Marks):
     """Implements `actuator.ports.Cluster` on the object store, which is read anew only after a change."""
 
     def __init__(self, store: ObjectStore) -> None:
@@ -147,30 +147,11 @@ class EmbeddedCluster:
         held = self._store.list(FRACTION_PLAN, workload.namespace, target_labels(workload))
         return newest_first(record_of(plan) for plan in held)
 
-    def claim_step(self, plan: PlanRecord, index: int, at_s: float) -> PlanRecord:
-        """Mark a step as claimed before its first write, on the plan's version."""
-        return self._mark(plan, index, StepRecord(StepState.CLAIMED, at_s))
-
-    def finish_step(
-        self, plan: PlanRecord, index: int, state: StepState, at_s: float, note: str = ""
-    ) -> PlanRecord:
-        """Mark a step as done, failed or superseded."""
-        return self._mark(plan, index, StepRecord(state, at_s, note))
-
-    def note_readiness(self, plan: PlanRecord, index: int, readiness: Readiness) -> PlanRecord:
-        """Keep with a step that is done when what it added became ready."""
-        return self._mark(plan, index, replace(plan.steps[index], readiness=readiness))
-
-    def note_proof(self, plan: PlanRecord, index: int, at_s: float) -> PlanRecord:
-        """Keep with a step that is done that its shape has proven itself."""
-        return self._mark(plan, index, replace(plan.steps[index], proven_at_s=at_s))
-
-    def _mark(self, plan: PlanRecord, index: int, step: StepRecord) -> PlanRecord:
+    def _keep(self, plan: PlanRecord, steps: tuple[StepRecord, ...]) -> PlanRecord:
         namespace, name = plan.change.target.namespace, plan.change.name
         held = self._store.get(FRACTION_PLAN, namespace, name)
         if held is None:
             raise ConflictError(f"FractionPlan {namespace}/{name} does not exist")
-        steps = (*plan.steps[:index], step, *plan.steps[index + 1 :])
         metadata = {**held["metadata"], "resourceVersion": plan.version}
         return record_of(
             self._store.replace_status({**held, "metadata": metadata, "status": status_of(steps)})

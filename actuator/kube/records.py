@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.errors import ExistsError, NotFoundError
 from actuator.kube.mirror import Mirror, Scope
 from actuator.kube.resources import PLANS, TARGETS
 from actuator.manifest import Json
+from actuator.marks import Marks
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
 from actuator.objects.targets import status_of as advice_status
 from actuator.objects.targets import target_of
-from actuator.ports import Advice, PlanRecord, Readiness, StepRecord
-from fleet.change import ChangeSet, StepState
+from actuator.ports import Advice, PlanRecord, StepRecord
+from fleet.change import ChangeSet
 from fleet.errors import ConflictError, RefusedError
 from fleet.workload import WorkloadKey
 
@@ -25,7 +25,7 @@ NO_TARGETS = "the cluster does not know FractionTarget: kubectl apply -f deploy/
 NO_PLANS = "the cluster does not know FractionPlan, so nothing can be done: kubectl apply -f deploy/crds"
 
 
-class Records:
+class Records(Marks):
     """Writes and reads custom resources of ours, and creates whatever else is ours.
 
     Args:
@@ -63,27 +63,8 @@ class Records:
             return ()
         return newest_first(record_of(plan) for plan in found["items"])
 
-    def claim_step(self, plan: PlanRecord, index: int, at_s: float) -> PlanRecord:
-        """Mark a step as claimed before its first write, on the plan's version."""
-        return self._mark(plan, index, StepRecord(StepState.CLAIMED, at_s))
-
-    def finish_step(
-        self, plan: PlanRecord, index: int, state: StepState, at_s: float, note: str = ""
-    ) -> PlanRecord:
-        """Mark a step as done, failed or superseded, or as pending again where it was held."""
-        return self._mark(plan, index, StepRecord(state, at_s, note))
-
-    def note_readiness(self, plan: PlanRecord, index: int, readiness: Readiness) -> PlanRecord:
-        """Keep with a step that is done when what it added became ready."""
-        return self._mark(plan, index, replace(plan.steps[index], readiness=readiness))
-
-    def note_proof(self, plan: PlanRecord, index: int, at_s: float) -> PlanRecord:
-        """Keep with a step that is done that its shape has proven itself."""
-        return self._mark(plan, index, replace(plan.steps[index], proven_at_s=at_s))
-
-    def _mark(self, plan: PlanRecord, index: int, step: StepRecord) -> PlanRecord:
+    def _keep(self, plan: PlanRecord, steps: tuple[StepRecord, ...]) -> PlanRecord:
         scope, name = Scope(PLANS, plan.change.target.namespace), plan.change.name
-        steps = (*plan.steps[:index], step, *plan.steps[index + 1 :])
         body = {
             "apiVersion": PLANS.api_version,
             "kind": PLANS.kind,

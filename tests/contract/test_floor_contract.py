@@ -6,16 +6,10 @@ from actuator.ways import with_ways
 from fleet.errors import ConflictError, RefusedError
 from fleet.shape import Configuration
 from fleet.workload import Way
-from tests.contract.test_cluster_contract import WEB, WHOLE, WORLDS, deployment, standing
+from tests.contract import test_cluster_contract as contract
+from tests.contract.test_cluster_contract import WEB, WHOLE, standing
 
-
-@pytest.fixture(params=WORLDS.values(), ids=WORLDS.keys())
-def world(request):
-    built = request.param()
-    for body in deployment("web", replicas=1):
-        built.owner(body)
-    built.settle()
-    return built
+world = contract.world
 
 
 def autoscaler(low=1, high=2, of="web"):

@@ -6,16 +6,10 @@ from actuator.ports import Advice
 from fleet.errors import RefusedError
 from fleet.shape import Configuration
 from fleet.workload import WorkloadKey
-from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, WORLDS, deployment, standing
+from tests.contract import test_cluster_contract as contract
+from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, standing
 
-
-@pytest.fixture(params=WORLDS.values(), ids=WORLDS.keys())
-def world(request):
-    built = request.param()
-    for body in deployment("web", replicas=1):
-        built.owner(body)
-    built.settle()
-    return built
+world = contract.world
 
 
 def advice(replicas, at_s=START_S):
