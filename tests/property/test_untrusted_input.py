@@ -31,7 +31,10 @@ from tests.builders.fleet import fleet, running, shape, standing
 from tests.contract.test_cluster_contract import deployment
 
 ANY = st.text(max_size=60)
-OURS = st.dictionaries(st.sampled_from([MODE, PAUSED, HELD_UNTIL, APPROVED]), ANY)
+TIMES = st.sampled_from(["2026-12-01T12:00:00Z", "2026-12-01T12:00", "never"])
+GOALS = ANY | st.builds("{} until {}".format, ANY, ANY | TIMES)
+MEANT = st.sampled_from(["full", "Full", "scale-up-only", "advise", "false", "true", "0"])
+OURS = st.dictionaries(st.sampled_from([MODE, PAUSED, HELD_UNTIL, APPROVED]), ANY | MEANT | TIMES | GOALS)
 ANYTHING = st.dictionaries(ANY, ANY, max_size=4)
 SECRET = "correct-horse-battery-staple"  # noqa: S105  that it shows nowhere is what is asked
 WEB = WorkloadKey("shop", "web")
@@ -56,7 +59,7 @@ def test_whatever_annotations_say_is_read_and_never_more_than_the_mode_of_the_se
         assert refusal(seen, step, terms) is not None
 
 
-@given(ANY | st.builds("{} until {}".format, ANY, ANY | st.just("2026-12-01T18:00Z")))
+@given(GOALS)
 def test_what_is_agreed_to_is_that_text_and_nothing_else(text):
     agreed = approval(annotated({APPROVED: text}))
     assert agreed is None or agreed == Approval(text.partition(" until ")[0].strip(), agreed.until_s)
