@@ -41,8 +41,8 @@ class Ladder:
     Args:
         workload: Whose peaks are forecast.
         train: Begins to make a learned rung from a history, `None` = there is to be none.
-        gate: Judges whether all this pays and puts a rule in its place while it does not, `None` = nobody
-            judges.
+        gate: Judges whether all this pays and puts a rule in its place while it does not, from when a daily
+            pattern may have won on; `None` = nobody judges.
         shelf: Where the model is that many workloads share, `None` = none is.
     """
 
@@ -67,7 +67,7 @@ class Ladder:
         self._daily.follow(track, asked_from)
         self._today = np.zeros((len(WIDTHS), 3))
         self._days: deque[Floats] = deque(maxlen=REMEMBERED_DAYS)
-        self._is_daily = [False] * len(WIDTHS)
+        self._is_compared = self._is_daily = [False] * len(WIDTHS)
         if self._learning is not None:
             self._learning.begin(history)
         if self._gate is not None:
@@ -95,7 +95,8 @@ class Ladder:
         if gate is not None:
             gate.append(work, is_censored=is_censored)
             if gate.is_due:
-                row, residual = self._row(gate.window)[1], self._residual.row(gate.window)
+                row = self._row(gate.window)[1] if self._is_compared[gate.window] else None
+                residual = self._residual.row(gate.window)
                 gate.note(row and row.work, residual and residual.work)
 
     def _take(self, work: float, *, is_censored: bool) -> None:
@@ -140,5 +141,7 @@ class Ladder:
         """Close the day and compare the rungs over the days that are remembered."""
         self._days.append(self._today)
         self._today = np.zeros_like(self._today)
-        losses = np.sum(self._days, axis=0)
-        self._is_daily = [bool(daily < residual and n >= _ENOUGH) for residual, daily, n in losses]
+        residual, daily, n = np.sum(self._days, axis=0).T
+        is_compared = n >= _ENOUGH
+        self._is_compared = is_compared.tolist()
+        self._is_daily = (is_compared & (daily < residual)).tolist()

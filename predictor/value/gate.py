@@ -32,8 +32,8 @@ HALF_LIFE_MIN = 4 * DAY_MIN
 BLOCK_MIN = DAY_MIN // 2
 """Half a day: blocks as long as demand hangs together, and enough of them for an interval."""
 
-LEAST_BLOCKS = 8
-"""Blocks below which nothing is judged: three days until a daily pattern is known, and one to judge it on."""
+LEAST_BLOCKS = 6
+"""Blocks below which nothing is judged: three days. One draw in 64 then has none of what comes once a day."""
 
 LEAST_VALUE = 0.1
 """Value above which a forecast is used, if the low end of its interval is above 0, too."""
@@ -121,7 +121,10 @@ class Gate:
         self._end_min += 1
 
     def note(self, forecast: Sequence[float] | None, residual: Sequence[float] | None) -> None:
-        """Take in, whenever `is_due`, what the ladder and its residual rung say of the window by quantile."""
+        """Take in, whenever `is_due`, what the ladder and its residual rung say of the window by quantile.
+
+        `None` is not judged.
+        """
         for said in (forecast, residual):
             self._said.extend(said if said is not None else _NOTHING)
         surplus = len(self._work) - RECENT_MIN - DAY_MIN
@@ -143,8 +146,8 @@ class Gate:
     def judge(self) -> None:
         """Judge what was said over the recent days."""
         recent = self._recent()
-        if recent is None:
-            self._worth = _too_early(self._known())
+        if isinstance(recent, int):
+            self._worth = _too_early(recent)
             return
         tried, said, known, weights = recent
         notch = QUANTILES.index(self._terms.quantile())
@@ -189,25 +192,18 @@ class Gate:
         came: Floats = windows[::STRIDE].max(axis=1)[: len(said)]
         return came, said[: len(came), notch], said[: len(came), len(QUANTILES) + notch]
 
-    def _known(self) -> int:
-        """Return for how many recent minutes demand is known: some, and not cut short."""
-        recent = slice(-RECENT_MIN, None)
-        work = np.frombuffer(self._work, np.float32)[recent]
-        is_bound = np.frombuffer(self._is_bound, np.uint8)[recent] > 0
-        return int(np.count_nonzero((work > 0) & ~is_bound))
-
-    def _recent(self) -> tuple[Ledger, Ledger, Ledger, Floats] | None:
+    def _recent(self) -> tuple[Ledger, Ledger, Ledger, Floats] | int:
         """Return what rules, forecasts by notch and an oracle came to, and weights of the blocks.
 
-        With too little it is `None`. Minutes that are unknown or were cut short, and those that an order from
-        such a minute is ready in, are not scored.
+        With too little it is how many blocks there are. Minutes that are unknown or were cut short, or of
+        which nothing was said, and those that an order from such a minute is ready in, are not scored.
         """
         terms, limits = self._terms, self._terms.limits
         said = np.frombuffer(self._said, np.float32).reshape(-1, _COLUMNS).astype(np.float64)
         work = np.frombuffer(self._work, np.float32).astype(np.float64)[: len(said) * STRIDE]
         blocks = min(RECENT_MIN, len(work)) // BLOCK_MIN
-        if blocks < LEAST_BLOCKS:
-            return None
+        if not blocks:
+            return 0
         scored = slice(len(work) - blocks * BLOCK_MIN, len(work))
         filled = _filled(work)
         notch, notches = QUANTILES.index(terms.quantile()), len(QUANTILES)
@@ -219,6 +215,9 @@ class Gate:
         counts: Bools = ~trailing_highest(is_bad, limits.lag + 2)[scored]
         counts[: limits.lag + limits.quiet] = False  # what was ordered before is not known there
         demand = filled[scored]
+        is_asked = (counts * demand).reshape(blocks, BLOCK_MIN).sum(axis=1) > 0
+        if is_asked.sum() < LEAST_BLOCKS:
+            return int(is_asked.sum())
 
         def came_to(targets: Floats, factors: Floats) -> Ledger:
             return ledger(targets, factors, demand, counts, limits, BLOCK_MIN)
@@ -226,9 +225,6 @@ class Gate:
         tried = came_to(wanted(filled, residual)[:, scored], FACTORS)
         said_came_to = came_to(forecasts[:, scored], np.ones(1))
         known = came_to(foreknown(demand, limits), _SHARES_FOREKNOWN)
-        is_asked: Bools = said_came_to.asked > 0
-        if is_asked.sum() < LEAST_BLOCKS:
-            return None
         age_min = np.arange(blocks)[::-1] * BLOCK_MIN
         weights = (0.5 ** (age_min / HALF_LIFE_MIN))[is_asked]
         return tried.of_blocks(is_asked), said_came_to.of_blocks(is_asked), known.of_blocks(is_asked), weights
@@ -245,9 +241,10 @@ def _filled(work: Floats) -> Floats:
     return filled
 
 
-def _too_early(minutes: int) -> Worth:
-    least, known = LEAST_BLOCKS * BLOCK_MIN / DAY_MIN, minutes / DAY_MIN
-    return Worth(is_used=True, because=f"too early to judge forecasts: {known:.1f} of {least:g} days")
+def _too_early(blocks: int) -> Worth:
+    known, least = (some * BLOCK_MIN / DAY_MIN for some in (blocks, LEAST_BLOCKS))
+    since = f"{known:g} of {least:g} days since a daily pattern may be known"
+    return Worth(is_used=True, because=f"too early to judge forecasts: {since}")
 
 
 def _worth(value: Value, rule: Rule) -> Worth:

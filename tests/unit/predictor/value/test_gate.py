@@ -5,6 +5,8 @@ import pytest
 
 from fleet.demand import QUANTILES, WINDOWS_S, PeakForecast
 from fleet.workload import WorkloadKey
+from predictor.ladder import Ladder
+from predictor.ports import WorkSeries
 from predictor.value.gate import DAY_MIN, HOUR_MIN, Gate, Terms
 
 TERMS = Terms(lead_s=900.0, quiet_s=600.0, quantile=lambda: 0.95, unserved=0.005)
@@ -42,20 +44,28 @@ def _passed(gate, work=9.0):
     return gate.passed(said, lambda: replace(said, rung="residual", peaks=dict.fromkeys(peaks, 2.0)))
 
 
-def test_before_four_days_nothing_is_judged_and_forecasts_pass():
-    work = _jobs(2)
+@pytest.mark.parametrize("unknown", [0, 4], ids=["from the first", "after days of which nothing is known"])
+def test_before_three_days_nothing_is_judged_and_forecasts_pass(unknown):
+    work = np.concatenate([np.full(unknown * DAY_MIN, np.nan), _jobs(2)])
     gate, worths = _fed(work, np.full(len(work), 9.0))
     assert all(worth.is_used for worth in worths)
-    assert "too early to judge forecasts: 2.0 of 4 days" == worths[-1].because
+    assert (
+        "too early to judge forecasts: 2 of 3 days since a daily pattern may be known" == worths[-1].because
+    )
     assert "learned" == _passed(gate).rung
 
 
-def test_days_of_which_nothing_is_known_are_not_told_as_days_that_were_seen():
-    """As with a recording of four hours: what was asked in the ten days before it, nobody knows."""
-    work = _jobs(10)
-    work[: -4 * HOUR_MIN] = np.nan
-    worth = _fed(work, np.ones(len(work)))[1][-1]
-    assert (True, "too early to judge forecasts: 0.2 of 4 days") == (worth.is_used, worth.because)
+@pytest.mark.parametrize("begins_h", [0, 8])
+@pytest.mark.parametrize("days", [4, 5, 6])
+def test_a_daily_rise_is_never_turned_down_for_the_days_on_which_nobody_could_know_it(days, begins_h):
+    """One hour a day: half of the half days have none, and the first two days it comes as a surprise."""
+    hour = np.arange(begins_h * HOUR_MIN, round((begins_h / 24 + days) * DAY_MIN)) // HOUR_MIN % 24
+    work = np.where(hour == 9, 1.3, 0.3)
+    gate = Gate(Terms(lead_s=100.0, quiet_s=600.0, quantile=lambda: 0.95, unserved=0.005, grain=0.1))
+    history = WorkSeries(KEY, begins_h * 3600, work, np.zeros(len(work), np.bool_))
+    worth = Ladder(KEY, gate=gate).fit(history).peaks().worth
+    assert worth.is_used
+    assert days < 6 or worth.low > 0.7
 
 
 def test_a_forecast_that_knows_what_no_rule_does_is_used():
