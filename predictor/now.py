@@ -67,12 +67,13 @@ def now_reading(
         distrust=distrust,
         origin=origin,
         answered=frozenset(name for name, pod in pods.items() if _answers(pod)),
-        inside=frozenset(name for name, pod in pods.items() if _serves(pod) and not _is_slow(pod, slo)),
+        inside=frozenset(name for name, pod in pods.items() if _answers(pod) and not _is_slow(pod, slo)),
         outside=frozenset(name for name, pod in pods.items() if _is_slow(pod, slo)),
     )
 
 
 def _answers(pod: Pod) -> bool:
+    """Return whether a pod gave answers, or first tokens, in the last minute."""
     return any(known(_sample(pod, signal)) for signal in (Signal.TTFT_COUNT, Signal.COMPLETIONS))
 
 
@@ -180,11 +181,6 @@ def _censoring(pods: Mapping[str, Pod], routers: Mapping[str, Pod], waiting: Sam
         kv_use = known(_sample(pods[name], Signal.KV_USE))
         if kv_use is not None and kv_use > KV_FULL:
             yield f"KV cache of pod {name} is {kv_use:.0%} full"
-
-
-def _serves(pod: Pod) -> bool:
-    """Return whether a pod gave answers, or first tokens, in the last minute."""
-    return any(known(_sample(pod, signal)) for signal in (Signal.TTFT_COUNT, Signal.COMPLETIONS))
 
 
 def _is_slow(pod: Pod, slo: Slo) -> bool:
