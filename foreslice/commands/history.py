@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from foreslice.commands.options import ConfigFile, Output, OutputForm
+from foreslice.commands.options import ConfigFile, Output, OutputForm, Workloads
 
 history = typer.Typer(
     no_args_is_help=True, help="What was asked of the workloads in the past, and what was changed."
@@ -31,12 +31,7 @@ def export(
 @history.command()
 def changes(
     config_file: ConfigFile,
-    workloads: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Workloads as namespace/name; default: all.", show_default=False, metavar="WORKLOAD..."
-        ),
-    ] = None,
+    workloads: Workloads = None,
     output: OutputForm = Output.TEXT,
 ) -> None:
     """Show what was changed, newest first: the last twenty plans of each workload are kept in the cluster."""

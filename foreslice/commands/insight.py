@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from foreslice.commands.options import ConfigFile, Output, OutputForm
+from foreslice.commands.options import ConfigFile, Output, OutputForm, Workloads
 
 
 def status(config_file: ConfigFile, output: OutputForm = Output.TEXT) -> None:
@@ -27,12 +27,7 @@ def explain(
 
 def graduation(
     config_file: ConfigFile,
-    workloads: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Workloads as namespace/name; default: all.", show_default=False, metavar="WORKLOAD..."
-        ),
-    ] = None,
+    workloads: Workloads = None,
     output: OutputForm = Output.TEXT,
 ) -> None:
     """Show what speaks for and against leaving more to foreslice: each workload's next mode."""

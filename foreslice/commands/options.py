@@ -39,3 +39,9 @@ AllowingFile = Annotated[
 ]
 ConfigFile = Annotated[Path, typer.Option("--config", "-c", help="Settings file.", show_default=False)]
 OutputForm = Annotated[Output, typer.Option("--output", "-o", help="Form of what is printed.")]
+Workloads = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Workloads as namespace/name; default: all.", show_default=False, metavar="WORKLOAD..."
+    ),
+]
