@@ -58,6 +58,7 @@ class _Engine:
     kv_tokens: float
     is_ready: bool = False
     is_up: bool = False
+    is_asleep: bool = False
 
 
 class Engines:
@@ -131,6 +132,15 @@ class Engines:
             )
         )
 
+    def set_asleep(self, pod: str, *, is_asleep: bool) -> None:
+        """Let an engine sleep, which cuts what it serves and refuses what it is sent, or serve again."""
+        at = self.names.index(pod)
+        if is_asleep:
+            self._end(at)
+            self.counts.running[at] = self.counts.queued[at] = 0.0
+        turned = replace(self._engines[at], is_asleep=is_asleep)
+        self._arrange((*self._engines[:at], turned, *self._engines[at + 1 :]))
+
     def drain_s(self, pod: str) -> float:
         """Stop sending requests to a pod and return the seconds until its last one is done, 0 if idle.
 
@@ -151,11 +161,15 @@ class Engines:
     def stop(self, pod: str) -> None:
         """Remove a pod; what it still serves is cut off, unless it is less than half a request."""
         at = self.names.index(pod)
+        self._end(at)
+        self.counts = self.counts.without(at)
+        self._arrange((*self._engines[:at], *self._engines[at + 1 :]))
+
+    def _end(self, at: int) -> None:
+        """Count what a pod still holds: as completed where that is less than half a request, else as cut."""
         left = self.counts.running[at] + self.counts.queued[at]
         end = self.tally.completed if left <= _LEFT_OVER else self.tally.cut
         end[self._engines[at].row] += left
-        self.counts = self.counts.without(at)
-        self._arrange((*self._engines[:at], *self._engines[at + 1 :]))
 
     def in_service(self) -> Floats:
         """Return the requests of each workload that wait or are resident."""
@@ -174,7 +188,9 @@ class Engines:
 
     def _serve(self, offered: Floats) -> None:
         """Serve what is offered in consecutive seconds, shape (seconds, workloads)."""
-        arrivals = offered @ self._shares
+        sent = offered @ self._shares
+        arrivals = sent * self._serves
+        self.tally.refused += self._by_workload((sent - arrivals).sum(axis=0))
         queued_before = self.counts.queued[np.newaxis]
         after = flow(self.counts.running, self.counts.queued, arrivals, self._pace)
         # Rounding must not let a counter fall.
@@ -231,6 +247,7 @@ class Engines:
         self._belongs[rows, np.arange(len(engines))] = 1.0
         takes = self._belongs * np.array([engine.is_ready for engine in engines], dtype=np.float64)
         taking = takes.sum(axis=1)
+        self._serves = np.array([not engine.is_asleep for engine in engines], dtype=np.float64)
         self._has_no_pod = taking == 0
         self._shares = takes / np.maximum(taking, 1.0)[:, np.newaxis]
         self._pace = pace_of([(engine.law, engine.kv_tokens, self._mixes[engine.row]) for engine in engines])

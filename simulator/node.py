@@ -14,7 +14,7 @@ from simulator.api import CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, tim
 from simulator.clock import Clock
 from simulator.delays import Delays, crowding
 from simulator.errors import NotModelledError
-from simulator.pods import claim_names, container_statuses, is_leaving, with_condition
+from simulator.pods import claim_names, container_statuses, is_leaving, is_let, with_condition
 from simulator.workqueue import WorkQueue
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -94,6 +94,8 @@ class NodeAgent:
             self._stages[key] = _Stage.PREPARING
             wait_s = self._delays.prepare_s(pod) + self._delays.image_s(pod)
             self._starts.add(key, wait_s)
+        elif pod["spec"].get("readinessGates"):
+            self._statuses.add(key)
 
     def _start(self, key: _Key) -> None:
         pod = self._api.get(POD, key[0], key[1])
@@ -128,11 +130,12 @@ class NodeAgent:
             return
         at_s = self._clock.now_s
         status = {"startTime": timestamp(at_s), **pod["status"], "phase": "Running"}
-        status["containerStatuses"] = container_statuses(pod, is_ready=stage is _Stage.SERVING, at_s=at_s)
+        is_up = stage is _Stage.SERVING
+        status["containerStatuses"] = container_statuses(pod, is_ready=is_up, at_s=at_s)
         # Devices are prepared before the sandbox is made (kubernetes pkg/kubelet, KEP-3085).
         status = with_condition(status, "PodReadyToStartContainers", is_true=True, at_s=at_s)
-        for condition in ("ContainersReady", "Ready"):
-            status = with_condition(status, condition, is_true=stage is _Stage.SERVING, at_s=at_s)
+        for condition, is_true in (("ContainersReady", is_up), ("Ready", is_up and is_let(pod))):
+            status = with_condition(status, condition, is_true=is_true, at_s=at_s)
         self._api.replace_status({**pod, "status": status})
 
     def _shape(self, pod: Json) -> Shape:

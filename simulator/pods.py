@@ -26,6 +26,12 @@ def is_ready(pod: Json) -> bool:
     return ready is not None and ready["status"] == "True"
 
 
+def is_let(pod: Json) -> bool:
+    """Return whether all readiness gates of a pod are open (kubernetes pkg/kubelet/status/generate.go)."""
+    gates = (condition(pod, gate["conditionType"]) for gate in pod["spec"].get("readinessGates", ()))
+    return all(gate is not None and gate["status"] == "True" for gate in gates)
+
+
 def is_leaving(pod: Json) -> bool:
     """Return whether a pod was told to end."""
     return "deletionTimestamp" in pod["metadata"]

@@ -1,0 +1,90 @@
+"""The standby pool's words: slices that sleeping engines of several workloads share, at most one awake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from fleet.workload import WorkloadKey
+
+
+class EngineState(StrEnum):
+    """What an engine says of itself: its weights are in host memory, it may serve, or it does not answer."""
+
+    ASLEEP = "asleep"
+    AWAKE = "awake"
+    SILENT = "silent"
+
+
+class Doing(StrEnum):
+    """What a slice is held for: an engine loads once, serves, or is put back to sleep."""
+
+    LOADING = "loading"
+    SERVING = "serving"
+    LEAVING = "leaving"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Whose turn a slice is: the fence, without which no engine on it is woken.
+
+    Attributes:
+        workload: Whose engine may have the slice's memory.
+        doing: What for.
+        since_s: Since when, seconds since the epoch.
+    """
+
+    workload: WorkloadKey
+    doing: Doing
+    since_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sleeper:
+    """One standby pod.
+
+    Attributes:
+        workload: Whose.
+        pod: Its name; of a workload there is one on a slice.
+        address: Where it is reached, empty before it has one.
+        is_up: Its containers have started and loaded.
+        is_open: Its gate is open: once it is up, requests are sent to it.
+        is_leaving: It was told to end.
+        turned_s: When its gate was last turned, seconds since the epoch; 0 = never.
+    """
+
+    workload: WorkloadKey
+    pod: str
+    address: str
+    is_up: bool
+    is_open: bool
+    is_leaving: bool = False
+    turned_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSlice:
+    """One ResourceClaim that standby pods share.
+
+    Attributes:
+        namespace: Where it is; a claim is shared inside one namespace only.
+        name: Its name.
+        version: Version that a write must still find.
+        hold: Whose turn it is, `None` = nobody's: all sleep.
+        sleepers: Its standby pods, at most one of each workload.
+        barred: Workloads whose engine stuck here, and until when it is left alone, seconds since the epoch.
+        node: Node of the device, empty before one was allocated.
+    """
+
+    namespace: str
+    name: str
+    version: str
+    hold: Hold | None = None
+    sleepers: tuple[Sleeper, ...] = ()
+    barred: Mapping[WorkloadKey, float] = field(default_factory=dict, hash=False)
+    node: str = ""
+
+    def sleeper(self, workload: WorkloadKey) -> Sleeper | None:
+        """Return the standby pod of a workload."""
+        return next((each for each in self.sleepers if each.workload == workload), None)
