@@ -27,7 +27,7 @@ SPREAD = 0.25
 """Of the logarithm of a wake's time: between models of one size readings differ by about so much."""
 
 GIB_PER_S, LEAST_S = 20.0, 0.2
-"""Level 1 on one card wakes within 0.10 to 0.28 s (0.6B), 0.80 to 0.83 s (4B), 2.85 to 2.89 s (30B), and sleeps
+"""Level 1 on one card wakes within 0.10 to 0.28 s (0.6B), .80 to .83 s (4B), 2.85 to 2.89 s (30B), and sleeps
 as fast (data of the vLLM blog, 2025-10-26): a fifth of a second, and 20 GiB of weights in each second."""
 
 
