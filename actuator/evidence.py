@@ -13,6 +13,7 @@ from actuator.ports import Cluster, PlanRecord, Readiness
 from fleet.change import StepState, Verb
 from fleet.cluster import Replica, Standing, Start
 from fleet.shape import Shape
+from fleet.trial import Trial
 from fleet.workload import WorkloadKey
 
 _CLOCKS_S = 2.0
@@ -55,13 +56,13 @@ def news(
             yield index, replace(kept.readiness, first_token_at_s=first_token_at_s)
 
 
-def note_proof(cluster: Cluster, workload: WorkloadKey, shape: Shape, at_s: float) -> None:
-    """Note in the newest plan that added replicas of a shape that it is proven. Without one nothing is."""
+def note_trial(cluster: Cluster, workload: WorkloadKey, shape: Shape, trial: Trial) -> None:
+    """Note how far a shape has come, in the newest plan that added replicas of it. Without one nothing is."""
     for record in cluster.plans(workload):
         for index, (step, kept) in enumerate(zip(record.change.steps, record.steps, strict=True)):
             is_of_shape = step.verb is Verb.SCALE_UP and step.shape == shape
-            if is_of_shape and kept.state is StepState.DONE and kept.proven_at_s is None:
-                cluster.note_proof(record, index, at_s)
+            if is_of_shape and kept.state is StepState.DONE:
+                cluster.note_trial(record, index, trial)
                 return
 
 

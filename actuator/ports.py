@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from fleet.change import ChangeSet, Step, StepState
 from fleet.cluster import Fleet
 from fleet.shape import Configuration, Shape
+from fleet.trial import Trial
 from fleet.workload import WorkloadKey
 
 
@@ -43,14 +44,14 @@ class StepRecord:
         at_s: Since when, seconds since the epoch.
         note: Why, where that has to be said.
         readiness: When what it added was there, `None` while it is not.
-        proven_at_s: When replicas of its shape had served inside the objectives for long enough, likewise.
+        trial: How far replicas of its shape have come in proving themselves, `None` where that is not known.
     """
 
     state: StepState
     at_s: float
     note: str = ""
     readiness: Readiness | None = None
-    proven_at_s: float | None = None
+    trial: Trial | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,6 @@ class Cluster(Protocol):
         """Keep with a step that is done when what it added became ready."""
         ...
 
-    def note_proof(self, plan: PlanRecord, index: int, at_s: float) -> PlanRecord:
-        """Keep with a step that is done that its shape has proven itself."""
+    def note_trial(self, plan: PlanRecord, index: int, trial: Trial) -> PlanRecord:
+        """Keep with a step that is done how far its shape has come in proving itself."""
         ...

@@ -98,7 +98,7 @@ def _in_order_of_trial(demand: _Demand, goal: Configuration) -> list[Shape]:
         cards = demand.wanted(goal, shape) * offers.by_shape[shape].gpu_share
         return (not demand.standing.is_proven(shape), shape not in goal.counts, cards, shape)
 
-    return sorted((shape for shape in offers.by_shape if not lowers(goal, shape, offers)), key=price)
+    return sorted((shape for shape in offers.addable() if not lowers(goal, shape, offers)), key=price)
 
 
 def lowers(goal: Configuration, shape: Shape, offers: Offers) -> bool:

@@ -43,12 +43,18 @@ class Offer:
 
 @dataclass(frozen=True)
 class Offers:
-    """Every shape that may carry one workload, with the arithmetic of its router."""
+    """Every shape that may carry one workload, with the arithmetic of its router.
+
+    Attributes:
+        given_up: Shapes of which no replica is to be added, because their trials failed; those that stand
+            still carry what they carry.
+    """
 
     router: Router
     by_shape: dict[Shape, Offer]
+    given_up: frozenset[Shape] = frozenset()
 
-    def for_standing(self, standing: Standing | None) -> Offers:
+    def for_standing(self, standing: Standing | None, at_s: float) -> Offers:
         """Return the offers that a workload can take up: where no copies can be made, of what it has.
 
         Over how many cards a model is spread is said in its engine's arguments, which are not ours to write.
@@ -61,7 +67,13 @@ class Offers:
             for shape, offer in self.by_shape.items()
             if shape in held or (standing.may_have_variants and shape.cards == standing.own.shape.cards)
         }
-        return self if len(fitting) == len(self.by_shape) else Offers(self.router, fitting)
+        given_up = standing.given_up(at_s)
+        is_all = len(fitting) == len(self.by_shape) and not given_up
+        return self if is_all else Offers(self.router, fitting, given_up)
+
+    def addable(self) -> Iterator[Shape]:
+        """Yield the shapes of which replicas may be added."""
+        return (shape for shape in self.by_shape if shape not in self.given_up)
 
     @cached_property
     def works(self) -> Mapping[Shape, float]:
@@ -91,7 +103,7 @@ class Offers:
     def of_one_shape(self, work: float, limits: Limits) -> Iterator[Configuration]:
         """Yield what carries `work` with one shape, cheapest first, of equals the one that carries more."""
         goals = []
-        for shape in self.by_shape:
+        for shape in self.addable():
             replicas = max(self.replicas_for(shape, work), limits.min_replicas)
             if replicas <= limits.max_replicas:
                 goals.append(Configuration({shape: replicas}))

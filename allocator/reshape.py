@@ -12,7 +12,7 @@ from allocator.offers import ROUNDING, Offers
 from allocator.room import Room
 from fleet.cluster import Standing
 from fleet.devices import Device
-from fleet.shape import Configuration
+from fleet.shape import Configuration, Shape
 from fleet.workload import Limits, Workload
 
 WORTHWHILE_GPU = 0.1
@@ -88,6 +88,8 @@ def reshape(
     whatever it saves here, where it still carries need-keep and the way is safe.
     """
     judge = _Judge(standing, need, offers, timing, at_s)
+    if failed := offers.given_up & set(standing.wanted):
+        return _retreat(judge, workload.limits, room, failed)
     if aim is not None and (led := _led(judge, workload.limits, room, aim)):
         return _tried(led, standing, room)
     start, price = standing.wanted, offers.price(standing.wanted)
@@ -127,10 +129,25 @@ def _tried(move: Reshape, standing: Standing, room: Room) -> Reshape:
     return Reshape(first, room.beside(standing, first) or room, (why,))
 
 
+def _retreat(judge: _Judge, limits: Limits, room: Room, failed: frozenset[Shape]) -> Reshape:
+    """Return the way back from shapes that were given up, the start where the others do not carry enough."""
+    start = judge.standing.wanted
+    goal = Configuration({shape: n for shape, n in start.counts.items() if shape not in failed})
+    why = "; ".join(
+        f"trial of {s.name} is given up: {judge.standing.trials[s].because}" for s in sorted(failed)
+    )
+    refusal = judge.refusal(goal)
+    if goal.replicas < limits.min_replicas:
+        refusal = f"at least {limits.min_replicas} replicas must be there"
+    return Reshape(start if refusal else goal, room, (f"{why}; it stays: {refusal}" if refusal else why,))
+
+
 def _led(judge: _Judge, limits: Limits, room: Room, aim: Configuration) -> Reshape | None:
     """Return the move to `aim`, `None` where it is not one to make now."""
     start, keep = judge.standing.wanted, judge.need.keep
-    if judge.offers.short(aim, keep) or not limits.min_replicas <= aim.replicas <= limits.max_replicas:
+    if judge.offers.given_up & set(aim) or judge.offers.short(aim, keep):
+        return None
+    if not limits.min_replicas <= aim.replicas <= limits.max_replicas:
         return None
     if aim.counts == start.counts:
         return Reshape(start, room, ())

@@ -114,12 +114,13 @@ def _problem(question: Question) -> Problem:
     asks, market = [], question.market
     for workload in sorted(question.workloads, key=lambda workload: workload.key):
         offers = question.offers[workload.key]
-        if workload.key in standings and offers.by_shape:
+        works = {shape: offers.works[shape] for shape in offers.addable()}
+        if workload.key in standings and works:
             asks.append(
                 Ask(
                     key=workload.key,
                     work=question.needs[workload.key, 0].keep,
-                    works=offers.works,
+                    works=works,
                     router=offers.router,
                     limits=workload.limits,
                     queues=market.counted_in(workload.key, workload.tier),

@@ -24,4 +24,4 @@ def within_reach(workload: Workload, standing: Standing | None, offers: Offers) 
     least = min(max(workload.limits.min_replicas, before), most)
     own = standing.own.shape
     held = {shape: offer for shape, offer in offers.by_shape.items() if shape == own}
-    return replace(workload, limits=Limits(least, most)), Offers(offers.router, held)
+    return replace(workload, limits=Limits(least, most)), replace(offers, by_shape=held)

@@ -11,6 +11,7 @@ from math import inf
 from fleet.boards import Board
 from fleet.devices import Device, Pool
 from fleet.shape import Configuration, Shape
+from fleet.trial import Trial
 from fleet.workload import Mode, WorkloadKey
 from fleet.writers import Scaler, Writer
 
@@ -205,6 +206,7 @@ class Standing:
         writers: Who else writes its replicas, or applies its Deployment.
         written_by_hand_at_s: When a person last wrote its replicas and nobody since, `None` if never.
         proven: Shapes that have served it inside its objectives for long enough; `None` = nobody asks.
+        trials: How far shapes have come in proving themselves, as kept plans have it.
         forbidden: Why nothing may be written for it, one clause; empty = something may.
     """
 
@@ -229,11 +231,17 @@ class Standing:
     writers: tuple[Writer, ...] = ()
     written_by_hand_at_s: float | None = None
     proven: tuple[Shape, ...] | None = None
+    trials: Mapping[Shape, Trial] = field(default_factory=dict, hash=False)
     forbidden: str = ""
 
     def is_proven(self, shape: Shape) -> bool:
         """Return whether replicas of a shape may be relied on; those that its owner runs may."""
         return self.proven is None or shape == self.own.shape or shape in self.proven
+
+    def given_up(self, at_s: float) -> frozenset[Shape]:
+        """Return the shapes that are not to be used at a time, because their trials failed."""
+        tried = self.trials.items()
+        return frozenset(s for s, trial in tried if trial.is_given_up(at_s) and not self.is_proven(s))
 
     def variant(self, shape: Shape) -> Variant | None:
         """Return the Deployment whose replicas have this shape."""

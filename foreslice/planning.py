@@ -232,7 +232,7 @@ def _with_policies(question: Question, settings: Settings, config: Path) -> Ques
         else:
             continue
         raise InputError(f"{UNLIKE}: {problem}", where=f"settings {config}", fix="take a new snapshot")
-    offers = {w.key: Offers(w.router, question.offers[w.key].by_shape) for w in chosen}
+    offers = {w.key: replace(question.offers[w.key], router=w.router) for w in chosen}
     return replace(question, workloads=chosen, offers=offers, market=market_of(settings))
 
 

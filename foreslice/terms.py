@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 from actuator.gate import Terms
 from allocator.need import Need
@@ -16,13 +17,13 @@ from foreslice.outlook import Outlook
 
 
 def within_reach_of(
-    workloads: Iterable[Workload], fleet: Fleet, outlooks: Mapping[WorkloadKey, Outlook]
+    workloads: Iterable[Workload], fleet: Fleet, outlooks: Mapping[WorkloadKey, Outlook], at_s: float
 ) -> list[tuple[Workload, Offers]]:
     """Return each workload and its offers as far as it can be acted on, given how it stands."""
     found = []
     for workload in workloads:
         standing = fleet.standing(workload.key)
-        offers = outlooks[workload.key].offers.for_standing(standing)
+        offers = outlooks[workload.key].offers.for_standing(standing, at_s)
         found.append(within_reach(workload, standing, offers))
     return found
 
@@ -69,6 +70,19 @@ def rivals(workloads: Iterable[Workload], fleet: Fleet) -> list[str]:
     ]
 
 
+def given_up(fleet: Fleet | None, at_s: float) -> list[str]:
+    """Return which shapes are not used for now because their trials failed, one line each."""
+    failed = (
+        (standing.key, shape, standing.trials[shape])
+        for standing in (fleet.standings if fleet is not None else ())
+        for shape in sorted(standing.given_up(at_s))
+    )
+    return [
+        f"{key}: {shape} is not used before {_minute(trial.until_s)}: {trial.failures} times {trial.because}"
+        for key, shape, trial in failed
+    ]
+
+
 def ready_shapes(fleet: Fleet | None) -> dict[WorkloadKey, dict[str, Shape]]:
     """Return what every ready pod runs on, by workload."""
     if fleet is None:
@@ -77,3 +91,7 @@ def ready_shapes(fleet: Fleet | None) -> dict[WorkloadKey, dict[str, Shape]]:
         standing.key: {r.pod: r.shape for v in standing.variants for r in v.replicas if r.serves}
         for standing in fleet.standings
     }
+
+
+def _minute(at_s: float) -> str:
+    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M UTC")

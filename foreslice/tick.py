@@ -33,7 +33,7 @@ from foreslice.clock import Clock
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
-from foreslice.terms import ready_shapes, rivals, terms_of, within_reach_of
+from foreslice.terms import given_up, ready_shapes, rivals, terms_of, within_reach_of
 from foreslice.trials import Trials
 from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import MetricsSource
@@ -131,7 +131,7 @@ class Loop:
             if self._cluster is not None
             else None
         )
-        self._trials = Trials(timing.trial_s)
+        self._trials = Trials()
         self._publisher = Publisher(self._cluster) if self._cluster is not None else None
         self._outlooks = observatory.blind()
         self.forecast_trouble = "no forecast has been made yet"
@@ -195,9 +195,9 @@ class Loop:
             is_leader=is_leader,
         )
         stops = replace(stops, moves=(*stops.moves, *self._rules.frozen(seen.at_s)))
-        self._trials.turn(question.fleet, seen.readings, seen.at_s)
+        self._trials.turn(question.fleet, seen.readings, seen.timing, seen.at_s)
         if self._rules.acting and not stops.everything:
-            self._trials.keep(self._cluster, seen.at_s)
+            self._trials.keep(self._cluster)
         due = tuple(self._made_safe(additions(question), question.fleet, seen.at_s))
         decisions = tuple(self._with_plans(due, question.fleet, seen.at_s, stops))
         changes = diff(question.fleet, decisions, seen.at_s)
@@ -244,6 +244,7 @@ class Loop:
             for key, outlook in outlooks.items()
             if outlook.forecast is None and not outlook.is_blind
         ]
+        conditions += given_up(fleet, at_s)
         conditions += [f"{key}: {doubt}" for key, outlook in outlooks.items() for doubt in outlook.doubts]
         seen = Tick(
             at_s,
@@ -257,7 +258,7 @@ class Loop:
         )
         if fleet is None:
             return seen, None
-        reached = within_reach_of(self._workloads, fleet, outlooks)
+        reached = within_reach_of(self._workloads, fleet, outlooks, at_s)
         question = Question(
             fleet=fleet,
             workloads=tuple(workload for workload, _ in reached),

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from actuator.evidence import news, starts, unanswered
 from actuator.manifest import Json, key_of, version_of
-from actuator.objects.plans import fall_of, first, is_open, newest_first, proven_by, record_of, target_of
+from actuator.objects.plans import (
+    fall_of,
+    first,
+    is_open,
+    newest_first,
+    proven_by,
+    record_of,
+    target_of,
+    trials_of,
+)
 from actuator.ports import PlanRecord
 from fleet.change import StepState, Verb
 from fleet.cluster import Fall, Standing, Start
 from fleet.shape import Configuration, Shape
+from fleet.trial import Trial
 from fleet.workload import WorkloadKey
 
 
@@ -23,6 +33,7 @@ class History:
     Attributes:
         records: The plans, newest first.
         proven: Shapes of which they say that they are proven.
+        trials: How far shapes have come in proving themselves, as the newest plan has it.
         added: Shapes of which they added replicas.
     """
 
@@ -35,6 +46,7 @@ class History:
     falls: tuple[Fall, ...] = ()
     starts: tuple[Start, ...] = ()
     proven: frozenset[Shape] = frozenset()
+    trials: Mapping[Shape, Trial] = field(default_factory=dict)
     added: frozenset[Shape] = frozenset()
 
 
@@ -82,6 +94,7 @@ def history_of(plans: Iterable[PlanRecord]) -> History:
         falls=tuple(fall for record in records if (fall := fall_of(record)) is not None),
         starts=tuple(starts(records)),
         proven=frozenset(shape for record in records for shape in proven_by(record)),
+        trials={shape: trial for record in reversed(records) for shape, trial in trials_of(record).items()},
         added=frozenset(
             step.shape for record in records for step in record.change.steps if step.verb is Verb.SCALE_UP
         ),
@@ -104,6 +117,7 @@ def with_history(standing: Standing, history: History) -> Standing:
         falls=history.falls,
         starts=history.starts,
         proven=tuple(sorted(history.proven | old)),
+        trials=history.trials,
         has_news=any(True for record in history.records for _ in news(record, standing)),
         unanswered=frozenset[str]().union(*(unanswered(record, standing) for record in history.records)),
     )

@@ -16,11 +16,13 @@ from actuator.manifest import (
     timestamp_of,
     version_of,
 )
+from actuator.objects.trials import trial_of, trial_status
 from actuator.ports import PlanRecord, Readiness, StepRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.cluster import Fall
 from fleet.errors import RefusedError
 from fleet.shape import Configuration, Shape
+from fleet.trial import Trial
 from fleet.workload import WorkloadKey
 
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -135,12 +137,14 @@ def to_delete(records: Sequence[PlanRecord], keep: int = KEPT_PER_TARGET) -> tup
     """Return the names of the plans of one target that go.
 
     The newest `keep` stay, the newest `keep` that took something away, the first, and of each shape the
-    newest that says that it is proven.
+    newest that says how its trial goes and the newest that says that it is proven.
     """
     ordered = newest_first(records)
-    proofs = {shape: record for record in reversed(ordered) for shape in proven_by(record)}
+    oldest_first = ordered[::-1]
+    trials = {shape: record for record in oldest_first for shape in trials_of(record)}
+    proofs = {shape: record for record in oldest_first for shape in proven_by(record)}
     falls = [record for record in ordered if fall_of(record) is not None][:keep]
-    kept = {record.change.name for record in (*falls, *proofs.values())}
+    kept = {record.change.name for record in (*falls, *trials.values(), *proofs.values())}
     return tuple(
         record.change.name
         for record in ordered[keep:]
@@ -148,10 +152,15 @@ def to_delete(records: Sequence[PlanRecord], keep: int = KEPT_PER_TARGET) -> tup
     )
 
 
+def trials_of(record: PlanRecord) -> dict[Shape, Trial]:
+    """Return what a plan tells of the trials of shapes."""
+    steps = zip(record.change.steps, record.steps, strict=True)
+    return {step.shape: kept.trial for step, kept in steps if kept.trial is not None}
+
+
 def proven_by(record: PlanRecord) -> frozenset[Shape]:
     """Return the shapes that a plan says are proven."""
-    steps = zip(record.change.steps, record.steps, strict=True)
-    return frozenset(step.shape for step, kept in steps if kept.proven_at_s is not None)
+    return frozenset(s for s, trial in trials_of(record).items() if trial.proven_at_s is not None)
 
 
 def _step(step: Step) -> Json:
@@ -178,8 +187,7 @@ def _read_step(body: Json) -> Step:
 
 def _status(step: StepRecord) -> Json:
     body = {"state": step.state, "at": timestamp_of(step.at_s), "note": step.note}
-    if step.proven_at_s is not None:
-        body["provenAt"] = timestamp_of(step.proven_at_s)
+    body |= trial_status(step.trial)
     if step.readiness is None:
         return body
     seen = step.readiness
@@ -199,9 +207,8 @@ def _read_status(body: Json) -> StepRecord:
             seconds_of(body[name]) if name in body else None for name in ("preparedAt", "firstTokenAt")
         )
         readiness = Readiness(seconds_of(body["scheduledAt"]), seconds_of(body["readyAt"]), prepared, token)
-    proven_at_s = seconds_of(body["provenAt"]) if "provenAt" in body else None
     return StepRecord(
-        StepState(body["state"]), seconds_of(body["at"]), body.get("note", ""), readiness, proven_at_s
+        StepState(body["state"]), seconds_of(body["at"]), body.get("note", ""), readiness, trial_of(body)
     )
 
 

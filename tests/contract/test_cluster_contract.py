@@ -15,6 +15,7 @@ from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.cluster import Start
 from fleet.errors import ConflictError, RefusedError
 from fleet.shape import Configuration, Shape
+from fleet.trial import Trial
 from fleet.workload import WorkloadKey
 from simulator.agents import start_control_plane, start_nodes
 from simulator.api import FRACTION_TARGET
@@ -332,6 +333,13 @@ class TestPlans:
         assert expected == noted.steps[1]
         assert (noted,) == cluster.plans(WEB)
         assert (Start(START_S + 20, START_S + 21, START_S + 95),) == standing(cluster).starts
+
+    def test_how_far_a_trial_has_come_stays_with_its_step_whatever_becomes_of_the_plan(self, cluster):
+        plan = cluster.finish_step(cluster.record(change()), 0, StepState.DONE, START_S + 20)
+        served = Trial(served_s=600.0, proven_at_s=START_S + 700.0)
+        for trial in (served, Trial(failures=2, because="too slow", until_s=START_S + 900.0)):
+            plan = cluster.claim_step(cluster.note_trial(plan, 0, trial), 0, START_S + 30)
+            assert [trial, None] == [step.trial for step in cluster.plans(WEB)[0].steps]
 
     def test_readiness_is_noted_on_the_version_that_was_read(self, cluster):
         plan = cluster.claim_step(cluster.record(change()), 1, START_S + 10)

@@ -14,7 +14,7 @@ from fleet.shape import Shape
 from fleet.workload import WorkloadKey
 
 TICK_S = 10.0
-WRITES = ("create_variant", "scale", "record", "claim_step", "finish_step", "note_readiness", "note_proof")
+WRITES = ("create_variant", "scale", "record", "claim_step", "finish_step", "note_readiness", "note_trial")
 VERBS = ("view", "plans", *WRITES)
 
 
@@ -146,16 +146,18 @@ class FakeCluster:
         return self._plans_of(workload)
 
     def claim_step(self, plan, index, at_s):
-        return self._mark("claim_step", plan, index, StepRecord(StepState.CLAIMED, at_s))
+        step = StepRecord(StepState.CLAIMED, at_s, trial=plan.steps[index].trial)
+        return self._mark("claim_step", plan, index, step)
 
     def finish_step(self, plan, index, state, at_s, note=""):
-        return self._mark("finish_step", plan, index, StepRecord(state, at_s, note))
+        step = StepRecord(state, at_s, note, trial=plan.steps[index].trial)
+        return self._mark("finish_step", plan, index, step)
 
     def note_readiness(self, plan, index, readiness):
         return self._mark("note_readiness", plan, index, replace(plan.steps[index], readiness=readiness))
 
-    def note_proof(self, plan, index, at_s):
-        return self._mark("note_proof", plan, index, replace(plan.steps[index], proven_at_s=at_s))
+    def note_trial(self, plan, index, trial):
+        return self._mark("note_trial", plan, index, replace(plan.steps[index], trial=trial))
 
     def _mark(self, verb, plan, index, step):
         self._called(verb, plan.change.target)

@@ -22,22 +22,21 @@ def undisturbed():
 
 @cache
 def settled():
-    return Turning().run(SETTLED).cards_wanted()
+    return Turning().run(SETTLED).wanted()
 
 
 SETTLED = 150
-"""Minutes after which a trial that a restart began anew has long ended, and what it held up has been done."""
+"""Minutes after which what a restart held up by a minute or two has long been done."""
 
 
 @given(st.sets(ticks, min_size=1, max_size=2))
 @settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
-def test_a_process_that_is_killed_at_any_tick_and_started_anew_ends_with_as_many_cards(kills):
-    """A trial of a new shape begins anew with the process, so a shape may be another, of the same size."""
+def test_a_process_that_is_killed_at_any_tick_and_started_anew_ends_where_it_would_have_ended(kills):
     turning = Turning().run(
         SETTLED, before_tick=lambda turning, number: turning.restart() if number in kills else None
     )
 
-    assert settled() == turning.cards_wanted()
+    assert settled() == turning.wanted()
     assert 0 == turning.summary().requests_cut
 
 

@@ -21,6 +21,7 @@ from actuator.ports import PlanRecord, StepRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.errors import RefusedError
 from fleet.shape import Configuration, Shape
+from fleet.trial import Trial
 from fleet.workload import WorkloadKey
 
 KEY = WorkloadKey("llm", "llama")
@@ -186,8 +187,9 @@ def test_a_plan_of_another_version_is_read_where_both_agree():
         assert is_open(kept)
 
 
-def test_of_each_shape_the_newest_proof_is_kept_however_old():
+@pytest.mark.parametrize("trial", [Trial(600.0, proven_at_s=1.0), Trial(failures=3, until_s=1e9)])
+def test_of_each_shape_the_newest_word_on_its_trial_is_kept_however_old(trial):
     plans = kept_plans(25)
-    told = [replace(plan, steps=(replace(plan.steps[0], proven_at_s=1.0),)) for plan in plans[:3]]
+    told = [replace(plan, steps=(replace(plan.steps[0], trial=trial),)) for plan in plans[:3]]
     kept = {plan.change.name for plan in plans} - set(to_delete([*told, *plans[3:]]))
     assert {plan.change.name for plan in (plans[2], first(plans), *plans[5:])} == kept

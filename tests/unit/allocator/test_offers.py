@@ -148,9 +148,9 @@ def test_what_carries_work_with_one_shape_comes_cheapest_first_and_of_equals_the
 def test_a_workload_without_copies_is_offered_what_it_has():
     every = offers({"1g.10gb": 0.1, "3g.40gb": 0.45})
     free = standing("a", "1 x 3g.40gb")
-    assert every is every.for_standing(free) is every.for_standing(None)
+    assert every is every.for_standing(free, 0.0) is every.for_standing(None, 0.0)
     fixed = replace(free, may_have_variants=False)
-    assert [shape("3g.40gb")] == list(every.for_standing(fixed).by_shape)
+    assert [shape("3g.40gb")] == list(every.for_standing(fixed, 0.0).by_shape)
 
 
 def test_a_workload_on_two_cards_is_offered_no_other_number():
@@ -159,7 +159,7 @@ def test_a_workload_on_two_cards_is_offered_no_other_number():
     every = offers({"3g.40gb": 0.45})
     every = Offers(every.router, {**every.by_shape, two: Offer(two, 1.0, 2.0), four: Offer(four, 2.0, 4.0)})
     own = Variant("a", two, 1, "1", is_base=True)
-    assert [two] == list(every.for_standing(Standing(key("a"), (own,))).by_shape)
+    assert [two] == list(every.for_standing(Standing(key("a"), (own,)), 0.0).by_shape)
 
 
 def test_a_model_that_fits_on_no_card_alone_is_offered_spread_over_some():

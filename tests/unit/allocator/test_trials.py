@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from allocator.decide import additions, plan
+from allocator.target import target
+from fleet.trial import ATTEMPTS, Trial
 from fleet.workload import Router
 from tests.builders.deciding import need, offers, question, workload
 from tests.builders.fleet import fleet, running, shape, standing
@@ -18,10 +20,8 @@ def decided(start, *, up, proven=(), router=Router.EQUAL, cards=6, rule=plan, **
     stands = standing("chat", start, proven=tuple(map(shape, proven)), **more)
     own_first = sorted(stands.variants, key=lambda variant: not variant.shape.is_whole)
     scene = running(fleet(cards), replace(stands, variants=tuple(own_first)))
-    asked = question(
-        scene, [workload(router=router)], [need(up=up)], {"chat": offers(OFFERED, router=router)}
-    )
-    [decision] = rule(asked)
+    offered = offers(OFFERED, router=router).for_standing(scene.standings[0], 0.0)
+    [decision] = rule(question(scene, [workload(router=router)], [need(up=up)], {"chat": offered}))
     return decision
 
 
@@ -62,13 +62,49 @@ def test_where_no_other_has_room_an_unproven_shape_is_better_than_nothing():
     assert ("1 x 3g.40gb + 1 x whole", "1 x whole") == (least, equal)
 
 
-def _grown(router, foreign, up):
-    scene = running(fleet(2, foreign=foreign), standing("chat", "1 x whole", proven=()))
-    asked = question(
-        scene,
-        [workload(router=router)],
-        [need(up=up)],
-        {"chat": offers({"3g.40gb": 0.4, "whole": 1.0}, router)},
-    )
+def _grown(router, foreign, up, **more):
+    scene = running(fleet(2, foreign=foreign), standing("chat", "1 x whole", proven=(), **more))
+    offered = offers({"3g.40gb": 0.4, "whole": 1.0}, router).for_standing(scene.standings[0], 0.0)
+    asked = question(scene, [workload(router=router)], [need(up=up)], {"chat": offered})
     [decision] = additions(asked)
     return str(decision.goal)
+
+
+FAILED = Trial(failures=ATTEMPTS, because="outside its objectives", until_s=1e9)
+
+
+@pytest.mark.parametrize(
+    ("goal", "why", "start", "given"),
+    [
+        ("3 x whole", "trial of 3g.40gb is given up: outside", "3 x whole + 1 x 3g.40gb", {"up": 1.5}),
+        ("3 x whole", None, "3 x whole", {"up": 2.5}),
+        ("2 x whole", "frees 1.00 GPU", "3 x whole", {"up": 1.5}),
+        (
+            "1 x 3g.40gb + 1 x whole",
+            "it stays: on the way",
+            "1 x whole + 1 x 3g.40gb",
+            {"up": 1.3, "router": Router.LEAST_LOADED},
+        ),
+    ],
+)
+def test_a_shape_that_was_given_up_goes_where_the_others_carry_enough_and_is_not_taken_again(
+    goal, why, start, given
+):
+    decision = decided(start, trials={HALF: FAILED}, **given)
+    assert goal == str(decision.goal)
+    assert (why is None and not decision.because) or why in decision.because[0]
+
+
+def test_nor_where_no_other_has_room():
+    foreign = [("node-0", "gpu-1-mig-3g40gb-9-0")]
+    assert "1 x whole" == _grown(Router.LEAST_LOADED, foreign, up=1.4, trials={HALF: FAILED})
+
+
+def test_nor_where_the_whole_fleet_would_be_packed_with_it():
+    stands = standing("chat", "3 x whole", proven=(), trials={HALF: FAILED})
+    found = offers(OFFERED).for_standing(stands, 0.0)
+    asked = question(running(fleet(6), stands), [workload()], [need(up=1.5)], {"chat": found})
+    aims = target(question(asked.fleet, [workload()], [need(up=1.5)], {"chat": offers(OFFERED)})).goals
+    assert ["3 x 3g.40gb"] == [str(goal) for goal in aims.values()]
+    assert ["2 x whole"] == [str(goal) for goal in target(asked).goals.values()]
+    assert ["2 x whole"] == [str(decision.goal) for decision in plan(asked, aims)]

@@ -1,16 +1,20 @@
-"""A shape is proven once a replica of it has served for long enough inside the objectives."""
+"""A shape is proven once a replica of it has served for long enough inside the objectives, or given up."""
 
 from dataclasses import replace
 
 import pytest
 
 from actuator.objects.plans import proven_by
+from allocator.need import Timing
 from fleet.demand import NowReading
 from fleet.sample import Value
-from foreslice.trials import Trials
+from fleet.trial import ATTEMPTS, GIVEN_UP_S, PAUSE_S, Trial
+from foreslice.terms import given_up
+from foreslice.trials import START_LEADS, Trials
 from tests.builders.execution import LARGE, LLAMA, WHOLE, Process, goal, llama, standing
 
-TRIAL_S = 600.0
+TIMING = Timing(trial_s=600.0, lead_s=60.0)
+EVERY_S = 30.0
 
 
 @pytest.fixture
@@ -22,17 +26,44 @@ def cluster():
     return process.cluster
 
 
-def turned(cluster, *verdicts, every_s=30.0):
-    """Whether the whole card is proven after turns in which it was inside, outside or said nothing."""
-    trials = Trials(TRIAL_S)
-    [pod] = [r.pod for v in standing(cluster).variants for r in v.replicas if v.shape == WHOLE]
-    for number, verdict in enumerate(verdicts):
-        known = {"inside": frozenset(), "outside": frozenset(), verdict: frozenset({pod})}
-        known = {name: known[name] for name in ("inside", "outside")}
-        reading = NowReading(LLAMA, 0.0, Value(1.0), Value(0.0), Value(1.0), None, **known)
-        trials.turn(cluster.view([LLAMA]), {LLAMA: reading}, every_s * number)
-        trials.keep(cluster, every_s * number)
-    return standing(cluster).is_proven(WHOLE)
+class Watched:
+    """Trials that are turned at an even pace, by processes that may be started anew."""
+
+    def __init__(self, cluster, every_s=EVERY_S):
+        self._cluster = cluster
+        self._every_s = every_s
+        self._trials = Trials()
+        self.at_s = 0.0
+
+    def restart(self):
+        self._trials = Trials()
+
+    def turn(self, *verdicts):
+        """Look at whole cards that were inside, outside, slow as all the others, or said nothing."""
+        for verdict in verdicts:
+            stands = standing(self._cluster)
+            pods = {v.shape: {r.pod for r in v.replicas} for v in stands.variants}
+            inside, outside = {
+                "inside": (pods[WHOLE], set()),
+                "outside": (pods[LARGE], pods[WHOLE]),
+                "all": (set(), pods[LARGE] | pods[WHOLE]),
+                "idle": (set(), set()),
+            }[verdict]
+            known = {"inside": frozenset(inside), "outside": frozenset(outside)}
+            reading = NowReading(LLAMA, 0.0, Value(1.0), Value(0.0), Value(1.0), None, **known)
+            fleet = self._cluster.view([LLAMA])
+            self._trials.turn(fleet, {LLAMA: reading}, {LLAMA: TIMING}, self.at_s)
+            self._trials.keep(self._cluster)
+            self.at_s += self._every_s
+        return self
+
+    @property
+    def is_proven(self):
+        return standing(self._cluster).is_proven(WHOLE)
+
+    @property
+    def trial(self):
+        return standing(self._cluster).trials.get(WHOLE, Trial())
 
 
 @pytest.mark.parametrize(
@@ -42,24 +73,76 @@ def turned(cluster, *verdicts, every_s=30.0):
         (True, ["inside"] * 21),
         (False, ["idle"] * 50),
         (True, ["inside"] * 11 + ["idle"] * 5 + ["inside"] * 10),
-        (False, ["inside"] * 11 + ["outside"] + ["inside"] * 10),
-        (True, ["outside"] + ["inside"] * 21),
+        (False, ["inside"] * 11 + ["all"] + ["inside"] * 10),
+        (True, ["all"] + ["inside"] * 21),
     ],
 )
 def test_time_counts_under_load_and_begins_anew_beyond_the_objectives(cluster, expected, verdicts):
-    assert expected is turned(cluster, *verdicts)
+    assert expected is Watched(cluster).turn(*verdicts).is_proven
 
 
 def test_of_a_long_gap_between_two_looks_a_minute_counts(cluster):
-    assert not turned(cluster, *["inside"] * 10, every_s=3600.0)
-    assert turned(cluster, *["inside"] * 11, every_s=3600.0)
+    assert not Watched(cluster, 3600.0).turn(*["inside"] * 10).is_proven
+    assert Watched(cluster, 3600.0).turn(*["inside"] * 11).is_proven
 
 
-def test_the_plan_that_added_it_says_so_and_it_is_said_once(cluster):
-    assert turned(cluster, *["inside"] * 40)
+def test_the_plan_that_added_it_says_so_and_is_written_once_a_minute_at_most(cluster):
+    assert Watched(cluster).turn(*["inside"] * 40).is_proven
     [plan] = cluster.plans(LLAMA)
     assert {WHOLE} == proven_by(plan)
-    assert 1 == cluster.calls["note_proof"]
+    assert 10 == cluster.calls["note_trial"]
+
+
+def test_a_new_process_goes_on_where_the_last_one_was(cluster):
+    watched = Watched(cluster).turn(*["inside"] * 15)
+    watched.restart()
+    assert not watched.turn(*["inside"] * 6).is_proven
+    assert watched.turn(*["inside"] * 2).is_proven
+
+
+def test_it_may_fail_so_often_with_longer_and_longer_pauses_and_is_given_up_for_a_day(cluster):
+    watched = Watched(cluster)
+    failed_at_s = []
+    while not standing(cluster).given_up(watched.at_s):
+        before = watched.trial.failures
+        watched.turn("outside")
+        if watched.trial.failures > before:
+            failed_at_s.append(watched.at_s - EVERY_S)
+        watched.restart()
+    assert [0.0, PAUSE_S, 3 * PAUSE_S] == failed_at_s
+    assert (ATTEMPTS, failed_at_s[-1] + GIVEN_UP_S) == (watched.trial.failures, watched.trial.until_s)
+    assert "outside its objectives while all others were inside" == watched.trial.because
+    assert not watched.turn(*["inside"] * 40).is_proven
+    [said] = given_up(cluster.view([LLAMA]), watched.at_s)
+    assert said.startswith(
+        "llm/llama: h100-80gb:whole is not used before 1970-01-02 00:15 UTC: 3 times outside"
+    )
+
+    watched.at_s = watched.trial.until_s
+    assert frozenset() == standing(cluster).given_up(watched.at_s)
+    assert watched.turn(*["inside"] * 22).is_proven
+
+
+def test_what_all_others_are_too_is_no_failure_of_the_shape(cluster):
+    assert 0 == Watched(cluster).turn(*["all"] * 100).trial.failures
+
+
+def test_a_replica_that_has_a_place_and_does_not_start_fails_one_without_a_place_does_not():
+    for room, failures in ((1, 1), (0, 0)):
+        process = Process(llama(ready_after=1000, room={WHOLE: room}))
+        process.tick(goal({LARGE: 2, WHOLE: 1}))
+        watched = Watched(process.cluster)
+        watched.at_s = START_LEADS * TIMING.lead_s
+        assert 0 == watched.turn("idle").trial.failures
+        assert failures == watched.turn("idle").trial.failures
+
+
+def test_what_a_shape_has_shown_stays_when_its_plan_is_carried_out_again(cluster):
+    Watched(cluster).turn(*["inside"] * 40)
+    [plan] = cluster.plans(LLAMA)
+    for index in range(len(plan.steps)):
+        plan = cluster.claim_step(plan, index, 1.0)
+    assert {WHOLE} == proven_by(plan)
 
 
 def test_what_its_owner_runs_and_what_stands_longer_than_plans_reach_back_is_proven(cluster):

@@ -1,0 +1,51 @@
+"""How far a shape that is new to a workload has come in proving itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+ATTEMPTS = 3
+"""Attempts that a shape has: one may meet a cold cache or a bad minute, the third does not."""
+
+PAUSE_S = 300.0
+"""Before the second attempt; each pause is twice the one before."""
+
+GIVEN_UP_S = 86400.0
+"""What failed is tried again on the next day: by then somebody may have put flags, driver or card right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What the replicas of one shape have shown, kept with the plan that added them.
+
+    Attributes:
+        served_s: How long they have served inside the objectives since they last did not, in seconds.
+        failures: Attempts that failed.
+        because: What the last of them failed of, empty = none did.
+        until_s: No attempt begins before, seconds since the epoch; 0 = it may at once.
+        proven_at_s: When they had served for long enough, `None` while they have not.
+    """
+
+    served_s: float = 0.0
+    failures: int = 0
+    because: str = ""
+    until_s: float = 0.0
+    proven_at_s: float | None = None
+
+    def as_of(self, at_s: float) -> Trial:
+        """Return it as it counts at a time: once the shape may be tried again, all begins anew."""
+        return Trial() if self.failures >= ATTEMPTS and at_s >= self.until_s else self
+
+    def is_given_up(self, at_s: float) -> bool:
+        """Return whether the shape is not to be used at a time."""
+        return self.failures >= ATTEMPTS and at_s < self.until_s
+
+    def served(self, more_s: float) -> Trial:
+        """Return it after that much longer inside the objectives."""
+        return replace(self, served_s=self.served_s + more_s)
+
+    def failed(self, because: str, at_s: float) -> Trial:
+        """Return it after an attempt that failed at a time."""
+        failures = self.failures + 1
+        rest_s = GIVEN_UP_S if failures >= ATTEMPTS else PAUSE_S * 2 ** (failures - 1)
+        return Trial(failures=failures, because=because, until_s=at_s + rest_s)
