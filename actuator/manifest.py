@@ -20,6 +20,8 @@ FIELD_MANAGER = "foreslice"
 """Name under which the API server records which fields we own."""
 
 VARIANT_LABEL = f"{GROUP}/variant"
+STANDBY_LABEL = f"{GROUP}/standby"
+"""On claims and pods of the standby pool: name of the slice."""
 TARGET_LABEL = f"{GROUP}/target"
 
 _LABEL_LENGTH = 63

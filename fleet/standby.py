@@ -52,6 +52,7 @@ class Sleeper:
         is_open: Its gate is open: once it is up, requests are sent to it.
         is_leaving: It was told to end.
         turned_s: When its gate was last turned, seconds since the epoch; 0 = never.
+        version: Version of the pod that a turn of its gate must still find.
     """
 
     workload: WorkloadKey
@@ -61,6 +62,7 @@ class Sleeper:
     is_open: bool
     is_leaving: bool = False
     turned_s: float = 0.0
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class PoolSlice:
         sleepers: Its standby pods, at most one of each workload.
         barred: Workloads whose engine stuck here, and until when it is left alone, seconds since the epoch.
         node: Node of the device, empty before one was allocated.
+        trouble: Why nothing is done on it, one line; empty = something may be.
     """
 
     namespace: str
@@ -84,6 +87,7 @@ class PoolSlice:
     sleepers: tuple[Sleeper, ...] = ()
     barred: Mapping[WorkloadKey, float] = field(default_factory=dict, hash=False)
     node: str = ""
+    trouble: str = ""
 
     def sleeper(self, workload: WorkloadKey) -> Sleeper | None:
         """Return the standby pod of a workload."""

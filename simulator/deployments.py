@@ -36,8 +36,9 @@ class DeploymentController:
         if deployment is None or is_leaving(deployment):
             return
         template_hash = _template_hash(deployment)
-        pods = self._api.list(POD, name[0], _selector(deployment))
-        staying = [pod for pod in pods if is_owned(pod, deployment) and not is_leaving(pod)]
+        # Pods that somebody else made in its name have no such label; ReplicaSets leave them alone.
+        made = (pod for pod in self._pods_of(deployment) if POD_TEMPLATE_HASH in pod["metadata"]["labels"])
+        staying = [pod for pod in made if is_owned(pod, deployment) and not is_leaving(pod)]
         if any(pod["metadata"]["labels"][POD_TEMPLATE_HASH] != template_hash for pod in staying):
             raise NotModelledError(f"a rollout of Deployment {name[0]}/{name[1]}")
         wanted = deployment["spec"].get("replicas", 1)
@@ -53,6 +54,9 @@ class DeploymentController:
             "availableReplicas": ready,
         }
         self._api.replace_status({**deployment, "status": status})
+
+    def _pods_of(self, deployment: Json) -> Sequence[Json]:
+        return self._api.list(POD, deployment["metadata"]["namespace"], _selector(deployment))
 
 
 def _best_first(pods: Sequence[Json]) -> list[Json]:

@@ -171,6 +171,11 @@ class Engines:
         end = self.tally.completed if left <= _LEFT_OVER else self.tally.cut
         end[self._engines[at].row] += left
 
+    def on(self, pod: str) -> float:
+        """Return the requests that a pod holds."""
+        at = self.names.index(pod)
+        return float(self.counts.running[at] + self.counts.queued[at])
+
     def in_service(self) -> Floats:
         """Return the requests of each workload that wait or are resident."""
         return self._by_workload(self.counts.running + self.counts.queued)

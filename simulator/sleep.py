@@ -30,6 +30,9 @@ GIB_PER_S, LEAST_S = 20.0, 0.2
 """Level 1 on one card wakes within 0.10 to 0.28 s (0.6B), .80 to .83 s (4B), 2.85 to 2.89 s (30B), and sleeps
 as fast (data of the vLLM blog, 2025-10-26): a fifth of a second, and 20 GiB of weights in each second."""
 
+NOBODY = 0.5
+"""Requests below which an engine shows 0: what is left is an artefact of the fluid."""
+
 
 class Stage(Enum):
     """Where an engine is; only asleep it has given the device's memory back."""
@@ -119,6 +122,7 @@ class SleepMode:
         naps: How long things take.
         host_gib: Memory that a node has for sleeping weights.
         on_turn: Told of a pod whose engine begins to sleep, or is awake again.
+        in_service: Given a pod, the requests that its engine has.
 
     Attributes:
         collisions: Claims on which two engines wanted the device's memory at once, and when.
@@ -131,11 +135,13 @@ class SleepMode:
         naps: Naps,
         host_gib: float = inf,
         on_turn: Callable[[str, EngineState], None] = lambda _pod, _state: None,
+        in_service: Callable[[str], float] = lambda _pod: 0.0,
     ) -> None:
         self._clock = clock
         self._naps = naps
         self._host_gib = host_gib
         self._on_turn = on_turn
+        self._in_service = in_service
         self._engines: dict[str, _Engine] = {}
         self._room_gib: dict[str, float] = {}
         self.collisions: list[tuple[float, str]] = []
@@ -180,6 +186,10 @@ class SleepMode:
                 return EngineState.AWAKE
             case _:
                 return EngineState.SILENT
+
+    def is_idle(self, sleeper: Sleeper) -> bool:
+        """Return whether an engine says that it has nothing in service; silence is no."""
+        return self.stage(sleeper.pod) is Stage.AWAKE and self._in_service(sleeper.pod) < NOBODY
 
     def sleep(self, sleeper: Sleeper) -> None:
         """Ask an engine to sleep; one that cannot stays awake."""

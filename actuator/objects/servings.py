@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from actuator.manifest import VARIANT_LABEL, Json, by_namespace, key_of, labels_of, selects
+from actuator.manifest import STANDBY_LABEL, VARIANT_LABEL, Json, by_namespace, key_of, labels_of, selects
 from actuator.objects.granted import Grant, grant_of
 from actuator.objects.pods import is_over, true_condition
 from actuator.objects.writers import writers_of
@@ -57,7 +57,9 @@ class Objects:
 def servings_of(objects: Objects) -> tuple[Serving, ...]:
     """Return what holds GPUs, by namespace and name; copies that foreslice keeps are their base's."""
     templates = by_namespace(objects.claim_templates)
-    pods = by_namespace(pod for pod in objects.pods if not is_over(pod))
+    pods = by_namespace(
+        pod for pod in objects.pods if not is_over(pod) and STANDBY_LABEL not in labels_of(pod)
+    )
     autoscalers, scaled = by_namespace(objects.autoscalers), by_namespace(objects.scaled_objects)
     found = []
     for body, template in _templates(objects):

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from actuator.manifest import (
+    STANDBY_LABEL,
     VARIANT_LABEL,
     Json,
     by_namespace,
@@ -100,7 +101,7 @@ class Observer:
         named = {labels_of(body)[VARIANT_LABEL]: body for body in copies}
         pods: dict[str, list[Json]] = {mark: [] for mark in ("", *named)}
         for pod in self._pods.get(key.namespace, ()):
-            if not is_over(pod):
+            if not is_over(pod) and STANDBY_LABEL not in labels_of(pod):
                 mark = labels_of(pod).get(VARIANT_LABEL, "")
                 pods[mark if mark in named else ""].append(pod)
         variants = [self._variant(base, pods[""], is_base=True)]

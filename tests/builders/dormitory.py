@@ -53,7 +53,7 @@ class Dormitory:
         offered = np.zeros((LASTS_S, len(NAMES)))
         offered[60:] = RATE_PER_S
         self.engines = Engines(self.workloads, Offered(offered), Laws(), 0)
-        self.mode = SleepMode(self.clock, naps or Naps(1), host_gib, self._turned)
+        self.mode = SleepMode(self.clock, naps or Naps(1), host_gib, self._turned, self._holds)
         inner = EngineContainers(self.store, self.engines, self.clock, Quick(), Journal())
         beds = Beds({H100_80GB.id: H100_80GB}, sleepers=sleepers)
         known = {each.key: each for each in self.workloads}
@@ -68,6 +68,10 @@ class Dormitory:
     def _turned(self, pod, state):
         self.engines.advance(self.clock.now_s)
         self.engines.set_asleep(pod, is_asleep=state is EngineState.ASLEEP)
+
+    def _holds(self, pod):
+        self.engines.advance(self.clock.now_s)
+        return self.engines.on(pod)
 
     @property
     def now_s(self):
