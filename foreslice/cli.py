@@ -6,6 +6,7 @@ answer; 4 what was asked about is not so; 130 stopped by the keyboard; 141 nobod
 
 import errno
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -45,38 +46,43 @@ from foreslice.commands.what_if import what_if
 app = typer.Typer(
     name="foreslice", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
-app.command()(loop.run)
-app.command()(loop.demo)
-app.command()(capacity)
-app.command("what-if")(what_if)
-app.command()(insight.status)
-app.command()(insight.explain)
-app.command()(insight.graduation)
-app.command()(leave.pause)
-app.command()(leave.resume)
-app.command()(leave.boost)
-app.command()(leave.hold)
-app.command()(leave.approve)
-app.command()(leave.restore)
-app.command()(leave.watchdog)
-app.command()(inventory)
-app.command()(backtest)
-app.command()(replay)
-app.command()(savings)
-app.command()(train)
-app.command()(discover)
-app.command()(doctor)
-app.command()(sharing)
-app.command()(plan)
-app.command()(pool)
-app.command()(snapshot)
-app.add_typer(config, name="config")
-app.add_typer(layout, name="layout")
-app.add_typer(metrics, name="metrics")
-app.add_typer(bench, name="bench")
-app.add_typer(history, name="history")
-app.add_typer(models, name="models")
-app.add_typer(recipe, name="recipe")
+_COMMANDS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
+    "The loop": {"run": loop.run, "demo": loop.demo},
+    "Start from what is there": {"discover": discover, "doctor": doctor, "config": config},
+    "See what is and why": {
+        "status": insight.status,
+        "explain": insight.explain,
+        "graduation": insight.graduation,
+        "history": history,
+        "sharing": sharing,
+        "inventory": inventory,
+        "layout": layout,
+        "metrics": metrics,
+    },
+    "Tell it what to do, or not to": {
+        "pause": leave.pause,
+        "resume": leave.resume,
+        "boost": leave.boost,
+        "hold": leave.hold,
+        "approve": leave.approve,
+        "restore": leave.restore,
+        "watchdog": leave.watchdog,
+    },
+    "Sizes and plans": {
+        "capacity": capacity,
+        "what-if": what_if,
+        "plan": plan,
+        "snapshot": snapshot,
+    },
+    "What it is worth": {"replay": replay, "savings": savings, "pool": pool, "bench": bench},
+    "Models of demand": {"backtest": backtest, "train": train, "models": models, "recipe": recipe},
+}
+for _panel, _commands in _COMMANDS.items():
+    for _name, _command in _commands.items():
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, name=_name, rich_help_panel=_panel)
+        else:
+            app.command(_name, rich_help_panel=_panel)(_command)
 
 
 def _print_version(asked: bool) -> None:

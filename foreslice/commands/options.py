@@ -37,7 +37,9 @@ AllowingFile = Annotated[
         "--config", "-c", help="Settings file that allows what the recipe names.", show_default=False
     ),
 ]
-ConfigFile = Annotated[Path, typer.Option("--config", "-c", help="Settings file.", show_default=False)]
+ConfigFile = Annotated[
+    Path, typer.Option("--config", "-c", help="Settings file.", show_default=False, envvar="FORESLICE_CONFIG")
+]
 OutputForm = Annotated[Output, typer.Option("--output", "-o", help="Form of what is printed.")]
 Workloads = Annotated[
     list[str] | None,

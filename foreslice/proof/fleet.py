@@ -102,4 +102,4 @@ class ReplayFleet(Group):
 
 def read_fleet(path: Path) -> ReplayFleet:
     """Return what a fleet file says; `InputError` with one line for each thing that is wrong."""
-    return YamlFile(path, "a fleet file", "config/replay/tenants.yaml").group(ReplayFleet)
+    return YamlFile(path, "fleet", "config/replay/tenants.yaml").group(ReplayFleet)

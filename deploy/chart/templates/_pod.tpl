@@ -54,6 +54,8 @@ volumes:
 image: {{ include "foreslice.image" . }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}
+env:
+  - {name: FORESLICE_CONFIG, value: /etc/foreslice/settings/foreslice.yaml}
 volumeMounts:
   - {name: settings, mountPath: /etc/foreslice/settings, readOnly: true}
   - {name: tmp, mountPath: /tmp}

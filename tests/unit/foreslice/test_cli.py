@@ -53,6 +53,15 @@ def test_help_names_the_commands():
     assert {"run", "demo", "config"} <= set(result.stdout.split())
 
 
+def test_the_settings_file_may_be_named_once_for_all_commands(foreslice, settings, monkeypatch):
+    monkeypatch.setenv("FORESLICE_CONFIG", str(settings(GOOD).with_name("none.yaml")))
+    code, _, error = foreslice("run", "--once")
+    assert (2, True) == (
+        code,
+        error.startswith(f"foreslice: {settings(GOOD).with_name('none.yaml')}: no such"),
+    )
+
+
 def test_version_is_that_of_the_distribution(foreslice):
     assert (0, f"foreslice {version('foreslice')}\n", "") == foreslice("--version")
 
