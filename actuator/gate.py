@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from math import inf
+from math import ceil, inf
 
 from capacity.routing import carried
 from fleet.change import Step, Verb
@@ -36,6 +36,7 @@ class Terms:
         hour_peak: The highest work of the last hour; infinite where that is not known.
         proven: Shapes that a removal may rely on, `None` = all.
         is_fall_foreseen: Whether the forecast of an hour ago thought possible that demand is as low as now.
+        drain_s: How long its requests may last that are being served now, in seconds; 0 = not known.
         goal: What the change is to make, as text: what an approval is held against.
         at_s: Time, seconds since the epoch.
         answered: Pods that were seen to answer requests lately.
@@ -53,6 +54,7 @@ class Terms:
     at_s: float = 0.0
     answered: frozenset[str] = frozenset()
     proven: frozenset[Shape] | None = None
+    drain_s: float = 0.0
 
 
 def refusal(standing: Standing, step: Step, terms: Terms) -> str | None:
@@ -116,7 +118,7 @@ def _may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
     variant = standing.named(step.variant)
     if variant is None:
         return f"{step.variant} is gone"
-    if problem := _disrupts(standing, variant, step):
+    if problem := _disrupts(standing, variant, step) or _cuts(standing, variant, step, terms):
         return problem
     for state, otherwise in _futures(standing, variant, step, terms):
         if state.replicas < terms.minimum:
@@ -158,6 +160,18 @@ def _disrupts(standing: Standing, variant: Variant, step: Step) -> str | None:
     if short is None:
         return None
     return f"PodDisruptionBudget {short.name} lets {short.allowed} ready replicas go, {lost} would"
+
+
+def _cuts(standing: Standing, variant: Variant, step: Step, terms: Terms) -> str | None:
+    """Return why pods that go would be killed before their requests are done, `None` if they would not."""
+    lacking_s = terms.drain_s - variant.grace_s
+    if lacking_s <= 0 or not _lost(variant, step):
+        return None
+    return (
+        f"requests of {variant.name} may last {terms.drain_s:.0f} s, its pods are killed after "
+        f"{variant.grace_s:.0f} s: raise spec.template.spec.terminationGracePeriodSeconds of "
+        f"{standing.own.name} by {ceil(lacking_s)} or more"
+    )
 
 
 def _worse(state: Configuration, otherwise: Configuration, terms: Terms) -> str | None:

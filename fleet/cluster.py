@@ -79,6 +79,7 @@ class Variant:
         is_base: The user's own Deployment; the others are copies that foreslice keeps.
         replicas: Its pods.
         alternatives: Shapes that its replicas take where there is no room for `shape`.
+        grace_s: How long its pods may still serve once they are told to end, in seconds.
         autoscaled: `spec.replicas` where something else sets them above our floor, else 0.
     """
 
@@ -90,6 +91,7 @@ class Variant:
     replicas: tuple[Replica, ...] = ()
     alternatives: tuple[Shape, ...] = ()
     autoscaled: int = 0
+    grace_s: float = inf
 
     @property
     def told(self) -> int:

@@ -55,6 +55,7 @@ class NowReading:
         answered: Pods that gave first tokens, or ended requests, in the last minute.
         inside: Pods that served in the last minute and whose means are inside the objectives.
         outside: Pods of which a mean is beyond its objective, or in front of which requests wait.
+        drain_s: How long requests may last that pods serve now, in seconds; `None` where that is not known.
     """
 
     workload: WorkloadKey
@@ -68,6 +69,7 @@ class NowReading:
     answered: frozenset[str] = frozenset()
     inside: frozenset[str] = frozenset()
     outside: frozenset[str] = frozenset()
+    drain_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,9 +48,14 @@ def terms_of(
             is_fall_foreseen=outlooks[workload.key].is_fall_foreseen,
             answered=readings[workload.key].answered if workload.key in readings else frozenset(),
             proven=_proven(fleet.standing(workload.key)),
+            drain_s=_drain_s(readings.get(workload.key)),
         )
         for workload in workloads
     }
+
+
+def _drain_s(reading: NowReading | None) -> float:
+    return (reading.drain_s or 0.0) if reading is not None else 0.0
 
 
 def _proven(standing: Standing | None) -> frozenset[Shape] | None:

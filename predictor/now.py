@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import log
 
 from fleet.demand import DemandOrigin, Mix, NowReading
 from fleet.sample import Idle, Reason, Sample, Unknown, Value, known
@@ -57,18 +58,20 @@ def now_reading(
         *_missed(pods, slo),
     )
     is_running = running == Unknown(Reason.NOT_EXPORTED) or known(running) == 0.0
+    mix = _mix(pods.values()) or last_mix
     return NowReading(
         workload=samples.workload,
         at_s=samples.at_s,
         arrivals_per_s=_per_s(arrived, is_confirmed=not distrust and is_running),
         waiting=waiting,
         running=running,
-        mix=_mix(pods.values()) or last_mix,
+        mix=mix,
         distrust=distrust,
         origin=origin,
         answered=frozenset(name for name, pod in pods.items() if _answers(pod)),
         inside=frozenset(name for name, pod in pods.items() if _answers(pod) and not _is_slow(pod, slo)),
         outside=frozenset(name for name, pod in pods.items() if _is_slow(pod, slo)),
+        drain_s=max((s for pod in pods.values() if (s := _drain_s(pod, mix)) is not None), default=None),
     )
 
 
@@ -181,6 +184,23 @@ def _censoring(pods: Mapping[str, Pod], routers: Mapping[str, Pod], waiting: Sam
         kv_use = known(_sample(pods[name], Signal.KV_USE))
         if kv_use is not None and kv_use > KV_FULL:
             yield f"KV cache of pod {name} is {kv_use:.0%} full"
+
+
+def _drain_s(pod: Pod, mix: Mix | None) -> float | None:
+    """Return how long the last of what a pod serves now may take, in seconds, `None` where that is not known.
+
+    Lengths of answers are about exponential (ServeGen, arXiv 2505.09999), so that of `n` requests
+    of mean length m the last is done after m (ln n + ln 20) with a chance of .95.
+    """
+    running, count, tokens = (
+        known(_sample(pod, signal)) for signal in (Signal.RUNNING, Signal.TTFT_COUNT, Signal.ITL_COUNT)
+    )
+    first_s, rest_s = (known(_sample(pod, signal)) for signal in (Signal.TTFT_SUM, Signal.ITL_SUM))
+    if mix is None or not running or not tokens or rest_s is None:
+        return None
+    wait_s = first_s / count if first_s is not None and count else 0.0
+    mean_s = wait_s + mix.output_tokens * rest_s / tokens
+    return mean_s * (log(max(running, 1.0)) + log(20.0))
 
 
 def _is_slow(pod: Pod, slo: Slo) -> bool:

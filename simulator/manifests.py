@@ -10,7 +10,7 @@ NAME_LABEL = "app.kubernetes.io/name"
 
 WHOLE_GPU = "whole-gpu"
 
-_GRACE_S = 120
+_GRACE_S = 600
 """Longest that a pod may drain, far above any answer of the tenants."""
 
 

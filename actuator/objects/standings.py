@@ -17,7 +17,7 @@ from actuator.manifest import (
     version_of,
 )
 from actuator.mechanisms.dra import DRIVER, shape_asked
-from actuator.objects.pods import is_over, true_condition
+from actuator.objects.pods import grace_s, is_over, true_condition
 from actuator.objects.restraints import (
     approval,
     budgets_of,
@@ -142,6 +142,7 @@ class Observer:
             version=version_of(deployment),
             is_base=is_base,
             replicas=tuple(replicas),
+            grace_s=grace_s(deployment["spec"]["template"]["spec"]),
             alternatives=tuple(dict.fromkeys(other for other in others if other != shape)),
         )
 

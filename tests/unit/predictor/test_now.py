@@ -297,3 +297,17 @@ def test_the_signals_asked_for_are_those_that_are_read():
         noting = {name: Noting(one, noted) for name, one in pods.items()}
         now_reading(InstantSamples(KEY, 1000.0, noting), frozenset(noting), None, SLO)
     assert set(NOW_SIGNALS) == noted
+
+
+def test_requests_last_as_long_as_the_longest_answer_of_the_busiest_pod():
+    """A second to the first token and 200 tokens of 50 ms each: 11 s in the mean."""
+    times = {"ttft_sum": 60.0, "itl_sum": 600.0, "itl_count": 12_000}
+    pods = {
+        "idle": pod(running=0, tokens=(6000, 12_000), **times),
+        "one": pod(running=1, tokens=(6000, 12_000), **times),
+        "forty": pod(running=40, tokens=(6000, 12_000), **times),
+    }
+    assert pytest.approx(11.0 * math.log(40 * 20)) == reading(pods).drain_s
+    assert pytest.approx(11.0 * math.log(20)) == reading({"one": pods["one"]}).drain_s
+    assert reading({"idle": pods["idle"]}).drain_s is None
+    assert reading({"silent": pod()}).drain_s is None
