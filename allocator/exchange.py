@@ -28,7 +28,7 @@ def exchange(
     best = growth
     if standing.moving_to is not None or not offers.short(start, need.up):
         return growth
-    for shape in offers.addable():
+    for shape in sorted(offers.addable(), key=standing.slows):
         if shape in growth.goal.counts or lowers(start, shape, offers) or not standing.is_proven(shape):
             continue
         replicas = max(offers.replicas_for(shape, need.keep), workload.limits.min_replicas)

@@ -91,12 +91,16 @@ def _best_addition(demand: _Demand, goal: Configuration, room: Room) -> Growth |
 
 
 def _in_order_of_trial(demand: _Demand, goal: Configuration) -> list[Shape]:
-    """Return shapes in use, cheapest addition first, then the others likewise; unproven ones come last."""
+    """Return shapes in use, cheapest addition first, then the others likewise; unproven ones come last.
+
+    Of equals the one comes first that is ready sooner.
+    """
     offers = demand.offers
 
-    def price(shape: Shape) -> tuple[bool, bool, float, Shape]:
+    def price(shape: Shape) -> tuple[bool, bool, float, bool, Shape]:
         cards = demand.wanted(goal, shape) * offers.by_shape[shape].gpu_share
-        return (not demand.standing.is_proven(shape), shape not in goal.counts, cards, shape)
+        is_tried, is_cold = demand.standing.slows(shape)
+        return (is_tried, shape not in goal.counts, cards, is_cold, shape)
 
     return sorted((shape for shape in offers.addable() if not lowers(goal, shape, offers)), key=price)
 

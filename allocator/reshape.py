@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf
@@ -84,8 +84,9 @@ def reshape(
 
     Old replicas stay until the new ones are ready, so the move is tried in the room that is left
     beside them, and no state on the way may carry less than need-keep. Between goals that save the
-    same, the one that carries more is taken. What the whole fleet packs best with, `aim`, is taken
-    whatever it saves here, where it still carries need-keep and the way is safe.
+    same, the one is taken that is ready sooner, then the one that carries more. What the whole fleet
+    packs best with, `aim`, is taken whatever it saves here, where it still carries need-keep and the way
+    is safe.
     """
     judge = _Judge(standing, need, offers, timing, at_s)
     if failed := offers.given_up & set(standing.wanted):
@@ -95,7 +96,7 @@ def reshape(
     start, price = standing.wanted, offers.price(standing.wanted)
     best, best_worth = Reshape(start, room, ()), WORTHWHILE_GPU
     first_refusal: tuple[str, ...] = ()
-    for goal in offers.of_one_shape(need.keep, workload.limits):
+    for goal in _soonest_first(offers, offers.of_one_shape(need.keep, workload.limits), standing):
         shares = price - offers.price(goal)
         devices = leaving(standing, goal)
         if saved(shares, len({device.gpu for device in devices})) < best_worth:
@@ -114,6 +115,11 @@ def reshape(
             )
             best, best_worth = Reshape(goal, moved, (why,)), worth
     return _tried(best, standing, room) if best.because else Reshape(start, room, first_refusal)
+
+
+def _soonest_first(offers: Offers, goals: Iterable[Configuration], standing: Standing) -> list[Configuration]:
+    """Return goals by price, those of one price by how soon their replicas are ready."""
+    return sorted(goals, key=lambda goal: (offers.price(goal), *(standing.slows(shape) for shape in goal)))
 
 
 def _tried(move: Reshape, standing: Standing, room: Room) -> Reshape:

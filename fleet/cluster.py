@@ -240,6 +240,14 @@ class Standing:
         """Return whether replicas of a shape may be relied on; those that its owner runs may."""
         return self.proven is None or shape == self.own.shape or shape in self.proven
 
+    def slows(self, shape: Shape) -> tuple[bool, bool]:
+        """Return what makes replicas of a shape come later, the worst first: a trial, nodes without files.
+
+        Where the workload runs its image and its weights are on the node; nodes have cards of one board.
+        """
+        boards = {r.shape.board for v in self.variants for r in v.replicas if r.serves}
+        return not self.is_proven(shape), shape.board not in boards
+
     def given_up(self, at_s: float) -> frozenset[Shape]:
         """Return the shapes that are not to be used at a time, because their trials failed."""
         tried = self.trials.items()

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from actuator.objects.plans import is_open
+from actuator.objects.plans import is_open, proven_by
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError, UnavailableError
 from simulator.agents import start_control_plane, start_nodes
-from simulator.api import CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, POD
+from simulator.api import AUTOSCALER, CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, FRACTION_TARGET, POD
 from simulator.clock import VirtualClock
 from simulator.cluster import EmbeddedCluster
 from simulator.containers import EngineContainers
@@ -78,15 +78,22 @@ class Stage:
         self.engines.advance(self._clock.now_s)
 
     def end(self):
-        """Return what stands: replicas asked for and pods, by Deployment."""
+        """Return what stands: replicas asked for and pods by Deployment, and what was said and noted."""
         pods = self.store.list(POD)
-        return {
-            body["metadata"]["name"]: (
+        stands = {
+            _name(body): (
                 body["spec"]["replicas"],
                 sum(body["metadata"]["uid"] == pod["metadata"]["ownerReferences"][0]["uid"] for pod in pods),
             )
             for body in self.store.list(DEPLOYMENT)
         }
+        told = {
+            f"told {_name(body)}": body["status"]["replicas"] for body in self.store.list(FRACTION_TARGET)
+        }
+        floors = {_name(body): body["spec"]["minReplicas"] for body in self.store.list(AUTOSCALER)}
+        plans = self.opened().plans(WEB.key)
+        proven = {f"proven {s.name}": True for plan in plans for s in proven_by(plan)}
+        return stands | told | floors | proven
 
     def wrong(self):
         """Yield what must not be there in the end, one line each."""
@@ -112,6 +119,10 @@ class Stage:
                 yield f"plan {record.change.name} is left open"
 
 
+def _name(body):
+    return body["metadata"]["name"]
+
+
 class Trap:
     """A cluster of whose calls of the port one goes wrong; every other goes through.
 
@@ -123,11 +134,13 @@ class Trap:
 
     Attributes:
         is_sprung: Whether that call was made.
+        called: Verbs that were called.
     """
 
     def __init__(self, cluster, number, spring, verbs=WRITES):
         self._cluster = cluster
         self._verbs = verbs
+        self.called = set()
         self._left = number
         self._spring = spring
         self.is_sprung = False
@@ -138,6 +151,7 @@ class Trap:
             return call
 
         def trapped(*args, **named):
+            self.called.add(verb)
             self._left -= 1
             if self._left:
                 return call(*args, **named)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from actuator.objects.history import history_of, with_history
 from actuator.objects.plans import newest_first, to_delete
-from actuator.ports import PlanRecord, StepRecord
+from actuator.ports import Cluster, PlanRecord, StepRecord
 from fleet.change import StepState
 from fleet.cluster import Fleet, Replica, Standing, Variant
 from fleet.devices import Device
@@ -14,7 +14,9 @@ from fleet.shape import Shape
 from fleet.workload import WorkloadKey
 
 TICK_S = 10.0
-WRITES = ("create_variant", "scale", "record", "claim_step", "finish_step", "note_readiness", "note_trial")
+READS = ("version", "age_s", "is_leader", "view", "rehearse", "plans")
+WRITES = tuple(verb for verb in vars(Cluster) if not verb.startswith("_") and verb not in READS)
+"""Whatever of the port is not known to read: what is added to it is taken for a write."""
 VERBS = ("view", "plans", *WRITES)
 
 

@@ -12,12 +12,20 @@ import pytest
 from actuator.diff import diff
 from actuator.execute import Executor
 from actuator.gate import Terms
+from actuator.ports import Advice
+from actuator.publish import Publisher
+from actuator.ways import with_ways
+from allocator.need import Timing
+from fleet.demand import NowReading
 from fleet.errors import ForesliceError
+from fleet.sample import Value
 from fleet.shape import Configuration, Shape
 from fleet.workload import Mode, Router, Way
 from foreslice.safety import Restoration, Return, raise_below
-from tests.builders.stage import SPRINGS, WEB, Deaf, Stage, Trap
-from tests.fakes.cluster import VERBS, Killed
+from foreslice.trials import Trials
+from tests.builders.stage import SPRINGS, START_S, WEB, Deaf, Stage, Trap
+from tests.contract.test_floor_contract import autoscaler
+from tests.fakes.cluster import VERBS, WRITES, Killed
 
 WHOLE, HALF = Shape("h100-80gb"), Shape("h100-80gb", "3g.40gb")
 CAPACITIES = {WHOLE: 1.0, HALF: 0.5}
@@ -61,6 +69,32 @@ class Watching:
         raise_below(self._cluster, self._workloads, at_s, "nobody leads")
 
 
+class Trying:
+    """Trials of shapes, as far as they go through the port: the replica serves inside its objectives."""
+
+    def __init__(self, cluster):
+        self._cluster = cluster
+        self._trials = Trials()
+
+    def tick(self, at_s):
+        fleet = self._cluster.view([KEY])
+        inside = frozenset(r.pod for v in fleet.standing(KEY).variants for r in v.replicas)
+        reading = NowReading(KEY, at_s, Value(1.0), Value(0.0), Value(1.0), None, inside=inside)
+        self._trials.turn(fleet, {KEY: reading}, {KEY: Timing(trial_s=20.0)}, at_s)
+        self._trials.keep(self._cluster)
+
+
+class Telling:
+    """What is published for others; they are told one more later on."""
+
+    def __init__(self, cluster):
+        self._publisher = Publisher(cluster)
+
+    def tick(self, at_s):
+        goal = Configuration({HALF: 2 if at_s < START_S + 80.0 else 3})
+        self._publisher.turn({KEY: Advice(goal, 0.5, 0.5, 0.0, "needed", at_s)})
+
+
 def acted(stage, goal, need_keep=0.9, ticks=TICKS):
     """A stage on which a process has taken the workload to a goal, and is gone."""
     process = Acting(stage.opened(), goal, need_keep)
@@ -79,12 +113,28 @@ def lowered():
     return acted(Stage(replicas=2), {WHOLE: 1}, ticks=4)
 
 
+def tried():
+    """One replica of a new shape, beside what stood."""
+    return acted(Stage(), {WHOLE: 1, HALF: 1}, ticks=5)
+
+
+def scaled():
+    """What stands is scaled by an autoscaler."""
+    stage = Stage()
+    stage.store.create(autoscaler())
+    stage.wait()
+    return stage
+
+
 SCENES = {
     "another-shape": (Stage, lambda cluster: Acting(cluster, {HALF: 2})),
     "more": (Stage, lambda cluster: Acting(cluster, {WHOLE: 2})),
     "fewer": (halved, lambda cluster: Acting(cluster, {HALF: 1}, need_keep=0.4)),
     "restore": (halved, Restoring),
     "watchdog": (lowered, Watching),
+    "floor": (scaled, lambda cluster: Acting(with_ways(cluster, {KEY: Way.FLOOR}), {WHOLE: 2})),
+    "publish": (Stage, Telling),
+    "trial": (tried, Trying),
 }
 ENDS = {
     "another-shape": {"web": (0, 0), "web-3g-40gb": (2, 2)},
@@ -92,10 +142,22 @@ ENDS = {
     "fewer": {"web": (0, 0), "web-3g-40gb": (1, 1)},
     "restore": {"web": (1, 1), "web-3g-40gb": (0, 0)},
     "watchdog": {"web": (2, 2)},
+    "floor": {"web": (2, 2), "by-load": 2},
+    "publish": {"web": (1, 1), "told web": 3},
+    "trial": {"web": (1, 1), "web-3g-40gb": (1, 1), "proven 3g.40gb": True},
 }
 """Where each comes to if nothing goes wrong, and if something does."""
 
-WRITTEN = {"another-shape": 11, "more": 5, "fewer": 4, "restore": 8, "watchdog": 5}
+WRITTEN = {
+    "another-shape": 11,
+    "more": 5,
+    "fewer": 4,
+    "restore": 8,
+    "watchdog": 5,
+    "floor": 5,
+    "publish": 2,
+    "trial": 1,
+}
 """Writes that each takes if nothing goes wrong: a new one is tried at once, and not forgotten here."""
 
 
@@ -126,6 +188,16 @@ def survives(scene, trapped):
     raise AssertionError
 
 
+def test_every_write_of_the_port_is_in_a_scene():
+    called = set()
+    for make, act in SCENES.values():
+        stage = make()
+        trap = Trap(stage.opened(), 0, None)
+        play(stage, act, trap)
+        called |= trap.called
+    assert set(WRITES) == called
+
+
 @pytest.mark.parametrize("spring", SPRINGS)
 @pytest.mark.parametrize("scene", SCENES)
 def test_whatever_goes_wrong_with_any_write_the_end_is_the_same_and_no_request_is_lost(scene, spring):
@@ -137,7 +209,9 @@ def test_whatever_goes_wrong_with_any_write_the_end_is_the_same_and_no_request_i
 @pytest.mark.parametrize("scene", SCENES)
 def test_nor_with_any_call_at_all_that_is_not_answered(scene):
     spring = SPRINGS["429-or-500"]
-    assert 10 < survives(scene, lambda stage, number: Trap(stage.opened(), number, spring, VERBS))
+    assert WRITTEN[scene] <= survives(
+        scene, lambda stage, number: Trap(stage.opened(), number, spring, VERBS)
+    )
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -156,4 +230,4 @@ def test_another_process_that_acts_right_before_any_write_does_no_harm(scene):
 
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_watch_that_is_lost_at_any_call_gives_nothing_up(scene):
-    assert 10 < survives(scene, lambda stage, number: Deaf(stage.opened(), number))
+    assert WRITTEN[scene] <= survives(scene, lambda stage, number: Deaf(stage.opened(), number))
