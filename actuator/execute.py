@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from actuator.budgets import ChangeBudget, Kind, Spending, kind_of
+from actuator.crowd import STARTS_PER_NODE, Crowd
 from actuator.evidence import news
 from actuator.gate import Terms, refusal
 from actuator.guards import Halt
@@ -62,6 +63,7 @@ class Executor:
         dry_run: Nothing is written; results say what would be.
         moves_in_flight: Workloads that may be losing replicas at the same time.
         limits: How fast the fleet may shrink.
+        starts_per_node: Engines that may be starting on one node at the same time.
     """
 
     def __init__(
@@ -71,11 +73,13 @@ class Executor:
         dry_run: bool = False,
         moves_in_flight: int = MOVES_IN_FLIGHT,
         limits: FallLimits = NO_LIMITS,
+        starts_per_node: int = STARTS_PER_NODE,
     ) -> None:
         self._cluster = cluster
         self._dry_run = dry_run
         self._moves_in_flight = moves_in_flight
         self._limits = limits
+        self._starts_per_node = starts_per_node
         # Goals for which no plan of the workload is left open: a cache, empty after a restart.
         self._settled: dict[WorkloadKey, Configuration] = {}
 
@@ -103,9 +107,13 @@ class Executor:
         except ForesliceError as error:
             return _all_held(changes, str(error))
         pace = Pace(fleet, changes, terms, at_s, self._limits)
-        tasks = list(_tasks(changes, fleet, terms, pace, at_s))
+        crowd = Crowd(fleet, self._starts_per_node, at_s)
+        tasks = [
+            replace(task, change=crowd.cut(task.change, task.standing))
+            for task in _tasks(changes, fleet, terms, pace, at_s)
+        ]
         stepper = Stepper(self._cluster, at_s)
-        results = [result for task in tasks for result in self._add(task, stepper)]
+        results = [result for task in tasks for result in self._add(task, stepper, crowd)]
         for task in tasks:
             self._settle(task, at_s)
             self._note_news(task, at_s)
@@ -114,10 +122,10 @@ class Executor:
         left_out = [change for change in changes if change.target not in taken]
         return (*results, *_all_held(left_out, "the workload is not opted in, or gone"))
 
-    def _add(self, task: _Task, stepper: Stepper) -> Iterator[StepResult]:
+    def _add(self, task: _Task, stepper: Stepper, crowd: Crowd) -> Iterator[StepResult]:
         absent: set[str] = set()
         for step in task.steps(Lane.ADD):
-            why_not = refusal(task.standing, step, task.terms)
+            why_not = crowd.refusal(task.standing, step) or refusal(task.standing, step, task.terms)
             if step.variant in absent:
                 why_not = f"{step.variant} could not be created"
             result = self._step(task, step, stepper, why_not)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from apscheduler.triggers.cron import CronTrigger
 
 from actuator.budgets import ChangeBudget
+from actuator.crowd import STARTS_PER_NODE
 from actuator.execute import MOVES_IN_FLIGHT
 from actuator.pace import FallLimits
 from allocator.market import Market
@@ -74,6 +75,7 @@ class Rules:
         boosts: Rises that are announced.
         market: What cards cost, and what queues may use.
         budgets: How many changes may be made, and when.
+        starts_per_node: Engines that may be starting on one node at the same time.
         at_once: Workloads that may be losing replicas at the same time.
     """
 
@@ -84,6 +86,7 @@ class Rules:
     market: Market = field(default_factory=Market)
     budgets: tuple[TimedBudget, ...] = ()
     at_once: int = MOVES_IN_FLIGHT
+    starts_per_node: int = STARTS_PER_NODE
 
     def frozen(self, at_s: float) -> Iterable[str]:
         """Yield why nothing is moved or removed at this time, one line each."""

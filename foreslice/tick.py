@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from actuator.crowd import Crowd
 from actuator.diff import diff
 from actuator.execute import Executor
 from actuator.guards import Halt, halt
@@ -127,6 +128,7 @@ class Loop:
                 dry_run=not rules.acting,
                 moves_in_flight=rules.at_once,
                 limits=rules.limits,
+                starts_per_node=rules.starts_per_node,
             )
             if self._cluster is not None
             else None
@@ -223,7 +225,7 @@ class Loop:
         conditions += self._learnt.shelf.trouble
         fleet = self._view(conditions)
         outlooks = self._outlooks
-        timing = self._timings(fleet)
+        timing = self._timings(fleet, at_s)
         readings = self._readings(fleet, outlooks, at_s, conditions)
         needs = {
             workload.key: self._need(
@@ -270,12 +272,16 @@ class Loop:
         )
         return seen, question
 
-    def _timings(self, fleet: Fleet | None) -> dict[WorkloadKey, Timing]:
-        """Return the times of each workload, with how long its changes were seen to take."""
+    def _timings(self, fleet: Fleet | None, at_s: float) -> dict[WorkloadKey, Timing]:
+        """Return the times of each workload: how long its changes were seen to take, and wait for a place."""
         tiers = {workload.key: workload.tier for workload in self._workloads}
         standings = fleet.standings if fleet is not None else ()
         leads_s = lead_times_s(standings, tiers, self._timing.lead_s)
-        return {key: replace(self._timing, lead_s=lead_s, regrow_s=lead_s) for key, lead_s in leads_s.items()}
+        waves = Crowd(fleet, self._rules.starts_per_node, at_s).waves if fleet is not None else 1
+        return {
+            key: replace(self._timing, lead_s=lead_s * waves, regrow_s=lead_s)
+            for key, lead_s in leads_s.items()
+        }
 
     def _view(self, conditions: list[str]) -> Fleet | None:
         if self._cluster is None:

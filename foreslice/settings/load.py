@@ -71,6 +71,7 @@ def rules_of(settings: Settings) -> Rules:
         market=market_of(settings),
         budgets=tuple(budget.budget() for budget in settings.budgets),
         at_once=settings.shrink.at_once,
+        starts_per_node=settings.loop.starts_per_node,
     )
 
 

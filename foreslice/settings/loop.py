@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from actuator.crowd import STARTS_PER_NODE
 from foreslice.settings.durations import History, Lead, Pause
 from foreslice.settings.group import Group
 
@@ -28,6 +29,9 @@ class LoopSettings(Group):
         Pause, Field(description="a new shape serves one replica so long before more is built on it")
     ] = 600.0
     shape_dwell: Annotated[Pause, Field(description="a workload keeps its shapes this long")] = 3600.0
+    starts_per_node: Annotated[
+        int, Field(ge=1, le=64, description="engines that may be starting on one node at the same time")
+    ] = STARTS_PER_NODE
 
 
 class HistorySettings(Group):

@@ -1,0 +1,79 @@
+"""Engines start a few at a time on a node; the rest wait their turn, and what hangs holds nobody up."""
+
+from dataclasses import replace
+
+import pytest
+
+from actuator.crowd import HANGS_S, PLACED_S, Crowd
+from actuator.diff import diff
+from actuator.execute import Executor
+from actuator.gate import Terms
+from actuator.outcome import Outcome
+from fleet.shape import Configuration, Shape
+from fleet.workload import Mode, Router
+from foreslice.safety import Return
+from tests.builders.fleet import NOW_S, fleet, running, standing
+from tests.builders.stage import WEB, Stage
+
+HALF = Shape("h100-80gb", "3g.40gb")
+TERMS = {WEB.key: Terms(Mode.FULL, Router.LEAST_LOADED, 1, {HALF: 0.5}, 0.0)}
+
+
+def started(per_node, replicas=2):
+    """How many engines were starting at most, after how long all were ready, and why any waited."""
+    stage, most, reasons = Stage(), 0, set()
+    cluster = stage.opened()
+    executor = Executor(cluster, starts_per_node=per_node)
+    goal = Configuration({**cluster.view([WEB.key]).standing(WEB.key).wanted.counts, HALF: replicas})
+    for second in range(60):
+        seen = cluster.view([WEB.key])
+        [stands] = seen.standings
+        if stands.ready == goal:
+            return most, second, reasons
+        results = executor.run(
+            diff(seen, [Return(WEB.key, goal, ("needed",))], stage.now_s), TERMS, stage.now_s
+        )
+        reasons |= {result.reason for result in results if result.outcome is Outcome.HELD}
+        stage.wait(1.0)
+        most = max(most, sum(not r.is_ready for v in stands.variants for r in v.replicas))
+    raise AssertionError(reasons)
+
+
+def test_no_more_start_than_there_are_places_and_in_the_end_all_have():
+    most, serial_s, reasons = started(per_node=1)
+    assert (1, {"1 engines are starting, and there are 1 places for that"}) == (most, reasons)
+    most, together_s, reasons = started(per_node=8)
+    assert (2, set()) == (most, reasons)
+    assert together_s < serial_s
+
+
+def crowd(age_s, *, is_placed, replicas=4, per_node=2):
+    """Two nodes on which replicas that are not ready were made so long ago."""
+    stands = standing("chat", f"{replicas} x whole")
+    seen = running(fleet(16), stands)
+    [ours] = seen.standings
+    [variant] = ours.variants
+    new = (
+        replace(r, is_ready=False, created_at_s=NOW_S - age_s, device=r.device if is_placed else None)
+        for r in variant.replicas
+    )
+    ours = replace(ours, variants=(replace(variant, replicas=tuple(new)),))
+    return Crowd(replace(seen, standings=(ours,)), per_node, NOW_S), ours
+
+
+@pytest.mark.parametrize(
+    ("waves", "age_s", "is_placed"),
+    [
+        (2, 10.0, True),
+        (2, 10.0, False),
+        (2, HANGS_S - 1.0, True),
+        (1, HANGS_S, True),
+        (1, PLACED_S, False),
+    ],
+)
+def test_a_lead_time_more_is_reckoned_with_while_all_places_are_taken(waves, age_s, is_placed):
+    seen, ours = crowd(age_s, is_placed=is_placed)
+    goal = Configuration({Shape("h100-80gb"): 6})
+    [change] = diff(running(fleet(16), ours), [Return(ours.key, goal, ("needed",))], NOW_S)
+    [step] = seen.cut(change, ours).steps
+    assert (waves, waves > 1) == (seen.waves, seen.refusal(ours, step) is not None)
