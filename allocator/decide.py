@@ -102,7 +102,7 @@ def _decide(
     question: Question, *, may_move: bool, aims: Mapping[WorkloadKey, Configuration] = NO_AIMS
 ) -> tuple[tuple[Decision, ...], float]:
     """Return the decisions, and what they are worth in cards once all is done."""
-    room = start_room = room_of(question.fleet)
+    room = start_room = room_of(question.fleet, question.workloads, question.market)
     standings = {standing.key: standing for standing in question.fleet.standings}
     decisions = []
     given_back, shares = [], 0.0
@@ -110,6 +110,8 @@ def _decide(
         standing = standings.get(workload.key)
         if standing is None:
             continue
+        if workload.is_spread:
+            standing = replace(standing, is_spread=True)
         need = question.needs[workload.key, 0]
         one = partial(_one, question, workload, standing, may_move=may_move)
         seen = one(need, room, aim=aims.get(workload.key))

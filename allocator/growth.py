@@ -119,7 +119,8 @@ def _add(demand: _Demand, goal: Configuration, shape: Shape, room: Room) -> Grow
     allowed = max(0, min(wanted, demand.workload.limits.max_replicas - goal.replicas))
     leaving = demand.standing.told.counts.get(shape, 0) - goal.counts.get(shape, 0)
     kept = min(allowed, max(0, leaving))
-    placed, room = room.fill(shape, allowed - kept, gathers=demand.standing.gathers(shape))
+    pods = demand.standing.pods(shape)
+    placed, room = room.fill(shape, allowed - kept, pods)
     added = kept + placed
     larger = goal.plus(shape, added)
     reasons = [f"{added} x {shape.profile} added: {demand.need.because}" if added else demand.need.because]
@@ -128,5 +129,7 @@ def _add(demand: _Demand, goal: Configuration, shape: Shape, room: Room) -> Grow
     if allowed < wanted:
         reasons.append(f"the limit on replicas holds back {wanted - allowed} x {shape.profile}")
     if added < allowed:
-        reasons.append(f"no card has room for {allowed - added} x {shape.profile}")
+        limit = room.limit(shape, pods)
+        left = f"{allowed - added} x {shape.profile}"
+        reasons.append(f"{limit}: {left} held back" if limit else f"no card has room for {left}")
     return Growth(larger, room, demand.offers.short(larger, demand.need.up), tuple(reasons))

@@ -2,11 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
-from fleet.ledgers.queues import UNLIMITED, Queue
-from fleet.workload import Tier, WorkloadKey
+from fleet.ledgers.kai import Cards, Instances, bound_gpus
+from fleet.ledgers.queues import SLACK_GPUS, UNLIMITED, Queue, Queues, queues_of
+from fleet.shape import SHARE_UNITS, Shape
+from fleet.workload import Tier, Workload, WorkloadKey
+
+
+def charge(shape: Shape) -> float:
+    """Return the GPUs that a bound replica counts with in its queue; shares are on the hundredth."""
+    if shape.hundredths:
+        return shape.hundredths / SHARE_UNITS
+    asked = Cards(shape.cards) if shape.is_whole else Instances({f"nvidia.com/mig-{shape.profile}": 1})
+    return bound_gpus(asked, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Teams:
+    """What queues still let workloads have. Immutable: a trial that is not kept costs nothing to undo.
+
+    Attributes:
+        queues: Queues, with what their workloads hold.
+        member: Queue by workload, and whether it stays within what that is guaranteed.
+    """
+
+    queues: Queues
+    member: Mapping[WorkloadKey, tuple[str, bool]] = field(default_factory=dict, hash=False)
+
+    def refusal(self, workload: WorkloadKey | None, shape: Shape) -> str | None:
+        """Return why one more replica would not be bound, one clause; `None` if queues let it through."""
+        if workload is None or workload not in self.member:
+            return None
+        name, is_fixed = self.member[workload]
+        slack = SLACK_GPUS if shape.hundredths else 0.0
+        return self.queues.refusal(name, charge(shape), fixed=is_fixed, slack=slack)
+
+    def bind(self, workload: WorkloadKey | None, shape: Shape, replicas: int) -> Teams:
+        """Return what is left once so many replicas are bound."""
+        if workload is None or workload not in self.member or not replicas:
+            return self
+        name, is_fixed = self.member[workload]
+        return replace(self, queues=self.queues.bind(name, charge(shape) * replicas, fixed=is_fixed))
+
+    def most(self, workload: WorkloadKey | None, shape: Shape, wanted: int) -> int:
+        """Return how many of `wanted` replicas queues would let through, one after the other."""
+        if workload not in self.member:
+            return wanted
+        left, bound = self, 0
+        while bound < wanted and left.refusal(workload, shape) is None:
+            left, bound = left.bind(workload, shape, 1), bound + 1
+        return bound
+
+
+NO_TEAMS = Teams(Queues({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +97,15 @@ class Market:
         ranks = sorted({queue.priority for queue in self.queues.values()})
         name = self.queue_of.get(workload)
         return 1.0 if name is None else 1.0 + ranks.index(self.queues[name].priority) / len(ranks)
+
+    def teams(self, workloads: Iterable[Workload]) -> Teams:
+        """Return what queues let these workloads have while none of them holds anything."""
+        strict = {workload.key for workload in workloads if workload.tier is Tier.STRICT}
+        member = {key: (name, key in strict) for key, name in self.queue_of.items()}
+        return Teams(queues_of(self.queues.values()), member)
+
+
+NO_MARKET = Market()
 
 
 def _guaranteed(queue: str) -> str:

@@ -18,6 +18,9 @@ from fleet.workload import Limits, Workload
 WORTHWHILE_GPU = 0.1
 """A move that saves less of a card is not made: it costs a restart and brings nothing back."""
 
+APART = 2
+"""Fault domains in which a workload that is to be spread stands at least."""
+
 ON_PAPER = 0.5
 """What a share of a card given back is worth before it empties the card; the rest counts when it does."""
 
@@ -46,6 +49,19 @@ class _Judge:
     offers: Offers
     timing: Timing
     at_s: float
+
+    def gathered(self, goal: Configuration, moved: Room) -> str | None:
+        """Return why the goal may not be left with what stays of it, `None` if it may.
+
+        Of a workload that is to be spread over fault domains, two replicas are never left in one where they
+        stand in two: which replicas leave is the ReplicaSet's choice, taken here to be the newest.
+        """
+        key = self.standing.key
+        stays = moved.domains_without(key, leaving(self.standing, goal))
+        stands = moved.domains_without(key)
+        if not self.standing.is_spread or goal.replicas < APART or stays >= min(stands, APART):
+            return None
+        return f"{goal} would leave all replicas in one fault domain"
 
     def refusal(self, goal: Configuration) -> str | None:
         """Return why this goal may not be aimed at now, `None` if it may."""
@@ -103,9 +119,10 @@ def reshape(
             continue
         refusal = judge.refusal(goal)
         moved = room.beside(standing, goal) if refusal is None else None
-        if moved is None:
+        refusal = judge.gathered(goal, moved) if moved is not None else refusal
+        if moved is None or refusal is not None:
             if shares >= WORTHWHILE_GPU:
-                first_refusal = first_refusal or (refusal or f"no room to build {goal} beside {start}",)
+                first_refusal = first_refusal or (refusal or room.obstacle(standing, goal),)
             continue
         cards = room.cards_without(()) - moved.cards_without(devices)
         worth = saved(shares, cards)
@@ -158,6 +175,8 @@ def _led(judge: _Judge, limits: Limits, room: Room, aim: Configuration) -> Resha
     if aim.counts == start.counts:
         return Reshape(start, room, ())
     moved = room.beside(judge.standing, aim) if judge.refusal(aim) is None else None
+    if moved is not None and judge.gathered(aim, moved) is not None:
+        return None
     why = f"{start} to {aim}, with which the fleet takes fewest cards; carries {keep:.2f}"
     return None if moved is None else Reshape(aim, moved, (why,))
 

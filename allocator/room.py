@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from allocator.market import NO_MARKET, NO_TEAMS, Market, Teams
 from fleet.cluster import Fleet, Replica, Standing, Variant
 from fleet.devices import Device, DeviceRequest, Ledger, Pool, first_fit, in_order_of_trial, ledger_of
+from fleet.host import NOTHING, Host, HostAmount, Pods
 from fleet.shape import Configuration, Shape
+from fleet.workload import Workload, WorkloadKey
+
+NOBODY_S = Pods()
+NO_KIN: Counter[str] = Counter()
+UNKNOWN = Host()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +28,12 @@ class Room:
         products: Product names by board id.
         barred: Shapes for which there is no room, whatever is free.
         held: Number of devices in use by card, cards in use only.
-        full: By request, the pools that have no room for it. Room only shrinks, so what was full
-            stays full and is not searched again.
+        full: By request and what is asked of the node, the pools that have no room for it. Room only shrinks,
+            so what was full stays full and is not searched again.
         copies: Replicas of copies by node; new ones prefer their company.
+        hosts: Nodes, with what is left of them beside cards.
+        stand: Replicas of each workload by fault domain; those that are spread go where fewest are.
+        teams: What queues still let workloads have.
     """
 
     pools: tuple[Pool, ...]
@@ -31,46 +41,88 @@ class Room:
     products: Mapping[str, tuple[str, ...]] = field(hash=False)
     barred: frozenset[Shape] = frozenset()
     held: Mapping[str, int] = field(default_factory=dict, hash=False)
-    full: Mapping[DeviceRequest, frozenset[str]] = field(default_factory=dict, hash=False)
+    full: Mapping[tuple[DeviceRequest, HostAmount], frozenset[str]] = field(default_factory=dict, hash=False)
     copies: Mapping[str, int] = field(default_factory=dict, hash=False)
+    hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
+    stand: Mapping[WorkloadKey, Counter[str]] = field(default_factory=dict, hash=False)
+    teams: Teams = NO_TEAMS
 
-    def fill(self, shape: Shape, wanted: int, *, gathers: bool = False) -> tuple[int, Room]:
+    def fill(self, shape: Shape, wanted: int, pods: Pods = NOBODY_S) -> tuple[int, Room]:
         """Return how many of `wanted` replicas the scheduler could place, and the room after them.
 
-        Those of a copy gather on nodes where others are, any other go to the emptier node.
+        Apart over fault domains first, where they are to be spread; then those of copies gather on nodes
+        where others are, any other go to the emptier node.
         """
+        wanted = self.teams.most(pods.workload, shape, wanted)
         if not wanted or shape.board not in self.products or shape in self.barred:
             return 0, self
         request = self._request(shape)
-        full, ledger = self.full.get(request, frozenset()), self.ledger
-        copies = Counter(self.copies)
+        full, ledger = self.full.get((request, pods.host), frozenset()), self.ledger
+        copies, kin, hosts = Counter(self.copies), self._kin(pods), dict(self.hosts)
         cards: list[str] = []
         placed = 0
         while placed < wanted:
-            order = in_order_of_trial(self.pools, ledger, copies if gathers else {})
+            apart = {node: kin[host.domain] for node, host in hosts.items()} if pods.is_spread else {}
+            order = in_order_of_trial(self.pools, ledger, copies if pods.gathers else {}, apart)
             pool = next((p for p in order if p.name not in full), None)
             if pool is None:
                 break
-            devices = first_fit((pool,), ledger, request)
+            host = hosts.get(pool.node, UNKNOWN)
+            devices = () if host.lacks_for(pods.host) else first_fit((pool,), ledger, request)
             if not devices:
                 full |= {pool.name}
                 continue
             placed += 1
-            if gathers:
+            kin[host.domain] += 1
+            if host is not UNKNOWN:
+                hosts[pool.node] = host.without(pods.host)
+            if pods.gathers:
                 copies[pool.node] += 1
             for device in devices:
                 ledger = ledger.take(device)
                 cards.append(device.gpu)
-        held = {**self.held, **{card: self.held.get(card, 0) + cards.count(card) for card in cards}}
-        full_now = {**self.full, request: full}
-        return placed, replace(self, ledger=ledger, held=held, full=full_now, copies=copies)
+        after = replace(
+            self,
+            ledger=ledger,
+            held={**self.held, **{card: self.held.get(card, 0) + cards.count(card) for card in cards}},
+            full={**self.full, (request, pods.host): full},
+            copies=copies,
+            hosts=hosts,
+            teams=self.teams.bind(pods.workload, shape, placed),
+        )
+        if pods.workload is not None:
+            after = replace(after, stand={**self.stand, pods.workload: kin})
+        return placed, after
+
+    def limit(self, shape: Shape, pods: Pods = NOBODY_S) -> str:
+        """Return what beside cards keeps one more replica out, one clause; empty = cards alone, or nothing."""
+        refusal = self.teams.refusal(pods.workload, shape)
+        if refusal is not None:
+            return refusal
+        if pods.host != NOTHING and self.fill(shape, 1, replace(pods, host=NOTHING))[0]:
+            lacking = {host.lacks_for(pods.host) for host in self.hosts.values()} - {""}
+            what = " or ".join(sorted(lacking))
+            return f"nodes with a card free have too little {what}" if what else ""
+        return ""
+
+    def obstacle(self, standing: Standing, goal: Configuration) -> str:
+        """Return why `goal` does not fit beside what stands, one line."""
+        room, limit = self, ""
+        for shape, replicas in goal.counts.items():
+            new, pods = max(0, replicas - standing.told.counts.get(shape, 0)), standing.pods(shape)
+            placed, room = room.fill(shape, new, pods)
+            if placed < new:
+                limit = room.limit(shape, pods)
+                break
+        why = f"no room to build {goal} beside {standing.wanted}"
+        return f"{why}: {limit}" if limit else why
 
     def beside(self, standing: Standing, goal: Configuration) -> Room | None:
         """Return the room once what `goal` has beyond what stands does too, `None` if it does not fit."""
         room = self
         for shape, replicas in goal.counts.items():
             new = max(0, replicas - standing.told.counts.get(shape, 0))
-            placed, room = room.fill(shape, new, gathers=standing.gathers(shape))
+            placed, room = room.fill(shape, new, standing.pods(shape))
             if placed < new:
                 return None
         return room
@@ -80,18 +132,42 @@ class Room:
         given_back = Counter(device.gpu for device in devices)
         return len(self.held) - sum(self.held.get(card, 0) == n for card, n in given_back.items())
 
+    def domains_without(self, workload: WorkloadKey, devices: Iterable[Device] = ()) -> int:
+        """Return over how many fault domains a workload stands once these devices are given back."""
+        left = Counter(self.stand.get(workload, NO_KIN))
+        left.subtract(self._domain(device.node) for device in devices)
+        return sum(replicas > 0 for replicas in left.values())
+
+    def _kin(self, pods: Pods) -> Counter[str]:
+        return Counter(self.stand.get(pods.workload, NO_KIN)) if pods.workload is not None else Counter()
+
+    def _domain(self, node: str) -> str:
+        return self.hosts.get(node, UNKNOWN).domain
+
     def _request(self, shape: Shape) -> DeviceRequest:
         kind, profile = ("gpu", None) if shape.is_whole else ("mig", shape.profile)
         return DeviceRequest(kind, profile, self.products[shape.board], count=shape.cards)
 
 
-def room_of(fleet: Fleet) -> Room:
+def room_of(fleet: Fleet, workloads: Iterable[Workload] = (), market: Market = NO_MARKET) -> Room:
     """Return the room left once everything that is already asked for has been placed.
 
     Replicas that wait for a device come first in the order in which they were created: what is
-    left is really left. One that fits nowhere is passed over, as the scheduler does.
+    left is really left. One that fits nowhere is passed over, as the scheduler does; it counts in its queue
+    only once it has a device. `workloads` are those that `market` has queues for.
     """
-    variants = [variant for standing in fleet.standings for variant in standing.variants]
+    variants = [(standing, variant) for standing in fleet.standings for variant in standing.variants]
+    placed = [
+        (standing.key, replica, replica.device)
+        for standing, variant in variants
+        for replica in variant.replicas
+        if replica.device is not None
+    ]
+    teams = market.teams(workloads)
+    stand: defaultdict[WorkloadKey, Counter[str]] = defaultdict(Counter)
+    for key, replica, device in placed:
+        teams = teams.bind(key, replica.shape, 1)
+        stand[key][fleet.domain_of(device.node)] += not replica.is_leaving
     room = Room(
         pools=fleet.pools,
         ledger=ledger_of(fleet.pools, fleet.allocated),
@@ -100,22 +176,25 @@ def room_of(fleet: Fleet) -> Room:
         held=Counter(device.gpu for device in fleet.allocated),
         copies=Counter(
             replica.device.node
-            for variant in variants
+            for _, variant in variants
             for replica in variant.replicas
             if replica.device is not None and not variant.is_base
         ),
+        hosts=fleet.hosts,
+        stand=stand,
+        teams=teams,
     )
-    for variant, shape, replicas in _unplaced(variants):
-        _, room = room.fill(shape, replicas, gathers=not variant.is_base)
+    for standing, variant, shape, replicas in _unplaced(variants):
+        _, room = room.fill(shape, replicas, standing.pods(variant.shape))
     return room
 
 
-def _unplaced(variants: Iterable[Variant]) -> Iterable[tuple[Variant, Shape, int]]:
-    waiting: list[tuple[Variant, Replica]] = []
-    unborn: list[tuple[Variant, Shape, int]] = []
-    for variant in variants:
+def _unplaced(variants: Iterable[tuple[Standing, Variant]]) -> Iterable[tuple[Standing, Variant, Shape, int]]:
+    waiting: list[tuple[Standing, Variant, Replica]] = []
+    unborn: list[tuple[Standing, Variant, Shape, int]] = []
+    for standing, variant in variants:
         staying = [replica for replica in variant.replicas if not replica.is_leaving]
-        waiting += [(variant, replica) for replica in staying if replica.device is None]
-        unborn.append((variant, variant.shape, max(0, variant.told - len(staying))))
-    waiting.sort(key=lambda one: (one[1].created_at_s, one[1].pod))
-    return [*((variant, replica.shape, 1) for variant, replica in waiting), *unborn]
+        waiting += [(standing, variant, replica) for replica in staying if replica.device is None]
+        unborn.append((standing, variant, variant.shape, max(0, variant.told - len(staying))))
+    waiting.sort(key=lambda one: (one[2].created_at_s, one[2].pod))
+    return [*((standing, variant, replica.shape, 1) for standing, variant, replica in waiting), *unborn]

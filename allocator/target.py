@@ -20,9 +20,9 @@ from allocator.packing.placement import place
 from allocator.packing.problem import Ask, Problem, Stock, is_whole
 from allocator.packing.standing import standing_on
 from allocator.packing.transition import Transition, transition
-from fleet.boards import Board
-from fleet.cluster import Fleet
+from fleet.cluster import Fleet, Gpu
 from fleet.devices import Device
+from fleet.host import NOTHING, HostAmount
 from fleet.shape import WHOLE, Configuration, Shape
 from fleet.workload import Tier, WorkloadKey
 
@@ -79,8 +79,9 @@ def target(question: Question) -> Target:
     problem = _problem(question)
     if not problem.asks:
         return Target({}, {}, 0, 0.0, 0.0, (), {})
-    ample = pack(replace(problem, stocks=tuple(replace(stock, cards=None) for stock in problem.stocks)))
-    cards = cards_of(question.fleet, tuple(stock.board for stock in problem.stocks))
+    stocks = tuple(replace(stock, cards=None, host=None) for stock in problem.stocks)
+    ample = pack(replace(problem, stocks=stocks))
+    cards = cards_of(question.fleet, problem.stocks)
     packing = pack(standing_on(problem, cards, recut=RECUT, restart=RESTART))
     goals = {ask.key: _configuration(packing, row) for row, ask in enumerate(problem.asks)}
     # Packing knows what is short in quarters of a workload only; what its goal leaves may be less.
@@ -105,12 +106,12 @@ def way_to(aim: Target, question: Question) -> Transition:
     if aim.packing is None:
         return Transition((), ())
     problem = aim.packing.tableau.problem
-    before = cards_of(question.fleet, tuple(stock.board for stock in problem.stocks))
+    before = cards_of(question.fleet, problem.stocks)
     return transition(before, place(aim.packing, before), problem.asks)
 
 
 def _problem(question: Question) -> Problem:
-    standings = {standing.key for standing in question.fleet.standings}
+    standings = {standing.key: standing for standing in question.fleet.standings}
     asks, market = [], question.market
     for workload in sorted(question.workloads, key=lambda workload: workload.key):
         offers = question.offers[workload.key]
@@ -125,40 +126,77 @@ def _problem(question: Question) -> Problem:
                     limits=workload.limits,
                     queues=market.counted_in(workload.key, workload.tier),
                     penalty=PENALTY[workload.tier] * market.weight(workload.key),
+                    is_spread=workload.is_spread,
+                    host=standings[workload.key].host,
                 )
             )
     shapes = {shape for ask in asks for shape in ask.works}
-    stocks = tuple(_stocks(question.fleet, shapes, market.prices))
+    apart = any(ask.is_spread for ask in asks)
+    stocks = tuple(_stocks(question.fleet, shapes, market.prices, apart=apart))
     boards = {stock.board.id for stock in stocks}
     usable = (replace(a, works={s: w for s, w in a.works.items() if s.board in boards}) for a in asks)
     return Problem(stocks, tuple(ask for ask in usable if ask.works), market.limits())
 
 
-def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float]) -> Iterator[Stock]:
-    """Yield the cards of each kind that no one else uses, with the shapes that anyone could use."""
+def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float], *, apart: bool) -> Iterator[Stock]:
+    """Yield the cards of each kind that no one else uses, with the shapes that anyone could use.
+
+    Fault domains are told apart only where some workload is: they make the packing larger.
+    """
     foreign = _foreign(fleet)
     for board in fleet.boards():
         offered = [shape for shape in shapes if shape.board == board.id]
         profiles = tuple(p.name for p in board.profiles if Shape(board.id, p.name) in offered)
-        cards = sum(gpu.board == board and gpu.uuid not in foreign for gpu in fleet.gpus)
-        if offered:
-            spans = tuple(sorted({shape.cards for shape in offered if shape.cards > 1}))
-            price = prices.get(board.id, 1.0)
-            yield Stock(board, price=price, cards=cards, spans=spans, profiles=profiles)
+        spans = tuple(sorted({shape.cards for shape in offered if shape.cards > 1}))
+        gpus = [gpu for gpu in fleet.gpus if gpu.board == board and offered]
+        for domain in sorted({fleet.domain_of(gpu.node) for gpu in gpus} if apart else {""}):
+            mine = [gpu for gpu in gpus if not apart or fleet.domain_of(gpu.node) == domain]
+            if mine:
+                yield Stock(
+                    board,
+                    domain,
+                    price=prices.get(board.id, 1.0),
+                    cards=sum(gpu.uuid not in foreign for gpu in mine),
+                    spans=spans,
+                    profiles=profiles,
+                    host=_hosts(fleet, {gpu.node for gpu in mine}),
+                )
 
 
-def cards_of(fleet: Fleet, boards: Sequence[Board]) -> tuple[Card, ...]:
-    """Return the cards of these boards that no one else uses, with the replicas that the scheduler placed."""
-    foreign, index_of = _foreign(fleet), {board.id: index for index, board in enumerate(boards)}
-    nodes = {gpu.uuid: gpu.node for gpu in fleet.gpus}
-    mine = {g.uuid: g.board for g in fleet.gpus if g.board.id in index_of and g.uuid not in foreign}
+def _hosts(fleet: Fleet, nodes: set[str]) -> HostAmount | None:
+    """Return what nodes have for our replicas, running ones included; `None` where one does not say."""
+    total = NOTHING
+    for node in nodes:
+        host = fleet.hosts.get(node)
+        if host is None or host.free is None:
+            return None
+        total += host.free
+    ours = (
+        variant.host
+        for standing in fleet.standings
+        for variant in standing.variants
+        for replica in variant.replicas
+        if replica.device is not None and replica.device.node in nodes
+    )
+    return sum(ours, total)
+
+
+def cards_of(fleet: Fleet, stocks: Sequence[Stock]) -> tuple[Card, ...]:
+    """Return the cards of these stocks that no one else uses, with the replicas that the scheduler placed."""
+    foreign, apart = _foreign(fleet), any(stock.domain for stock in stocks)
+    index_of = {(stock.board, stock.domain): index for index, stock in enumerate(stocks)}
+    mine: dict[str, tuple[Gpu, int]] = {}
+    for gpu in fleet.gpus:
+        index = index_of.get((gpu.board, fleet.domain_of(gpu.node) if apart else ""))
+        if index is not None and gpu.uuid not in foreign:
+            mine[gpu.uuid] = gpu, index
     seats: dict[str, dict[Seat, WorkloadKey | None]] = {uuid: {} for uuid in mine}
     for device, key in _ours(fleet):
         if device.gpu in mine:
-            shape = Shape(mine[device.gpu].id, device.profile or WHOLE)
+            shape = Shape(mine[device.gpu][0].board.id, device.profile or WHOLE)
             start = min(device.memory_slices, default=0) if device.profile else 0
             seats[device.gpu][Seat(shape, start)] = key
-    return tuple(Card(uuid, index_of[board.id], seats[uuid], nodes[uuid]) for uuid, board in mine.items())
+    return tuple(Card(uuid, index, seats[uuid], gpu.node) for uuid, (gpu, index) in mine.items())
 
 
 def _foreign(fleet: Fleet) -> set[str]:

@@ -10,6 +10,7 @@ from math import inf
 
 from fleet.boards import Board
 from fleet.devices import Device, Pool
+from fleet.host import NOTHING, Host, HostAmount, Pods
 from fleet.shape import Configuration, Shape
 from fleet.trial import Trial
 from fleet.workload import Mode, WorkloadKey
@@ -81,6 +82,8 @@ class Variant:
         alternatives: Shapes that its replicas take where there is no room for `shape`.
         grace_s: How long its pods may still serve once they are told to end, in seconds.
         autoscaled: `spec.replicas` where something else sets them above our floor, else 0.
+        is_spread: Its pods ask to be spread over fault domains.
+        host: What each of its pods takes of a node beside devices.
     """
 
     name: str
@@ -92,6 +95,8 @@ class Variant:
     alternatives: tuple[Shape, ...] = ()
     autoscaled: int = 0
     grace_s: float = inf
+    is_spread: bool = False
+    host: HostAmount = NOTHING
 
     @property
     def told(self) -> int:
@@ -210,6 +215,7 @@ class Standing:
         proven: Shapes that have served it inside its objectives for long enough; `None` = nobody asks.
         trials: How far shapes have come in proving themselves, as kept plans have it.
         forbidden: Why nothing may be written for it, one clause; empty = something may.
+        is_spread: Copies that are yet to be made of it will ask to be spread over fault domains.
     """
 
     key: WorkloadKey
@@ -235,6 +241,7 @@ class Standing:
     proven: tuple[Shape, ...] | None = None
     trials: Mapping[Shape, Trial] = field(default_factory=dict, hash=False)
     forbidden: str = ""
+    is_spread: bool = False
 
     def is_proven(self, shape: Shape) -> bool:
         """Return whether replicas of a shape may be relied on; those that its owner runs may."""
@@ -257,14 +264,25 @@ class Standing:
         """Return the Deployment whose replicas have this shape."""
         return next((v for v in self.variants if v.shape == shape), None)
 
-    def gathers(self, shape: Shape) -> bool:
-        """Return whether new replicas of a shape are a copy's: those prefer nodes where copies run."""
+    def pods(self, shape: Shape) -> Pods:
+        """Return what new replicas of a shape want beside a device; a copy yet to be made is like the others.
+
+        Those of copies prefer nodes where copies run.
+        """
         variant = self.variant(shape)
-        return variant is None or not variant.is_base
+        if variant is not None:
+            return Pods(self.key, not variant.is_base, variant.is_spread, variant.host)
+        is_spread = self.is_spread or any(each.is_spread for each in self.variants)
+        return Pods(self.key, gathers=True, is_spread=is_spread, host=self.host)
 
     def named(self, name: str) -> Variant | None:
         """Return the Deployment of this name."""
         return next((v for v in self.variants if v.name == name), None)
+
+    @property
+    def host(self) -> HostAmount:
+        """What each of its pods takes of a node beside devices, whatever their shape."""
+        return next((variant.host for variant in self.variants), NOTHING)
 
     @property
     def own(self) -> Variant:
@@ -307,6 +325,7 @@ class Fleet:
         standings: Workloads found in the cluster.
         refused: Why a workload that was asked for cannot be handled, one line each.
         barred: Shapes that are offered but must not be asked for, with the reason, one line each.
+        hosts: Nodes by name, as far as they are known.
     """
 
     version: str
@@ -316,6 +335,12 @@ class Fleet:
     standings: tuple[Standing, ...]
     refused: Mapping[WorkloadKey, str] = field(default_factory=dict, hash=False)
     barred: Mapping[Shape, str] = field(default_factory=dict, hash=False)
+    hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
+
+    def domain_of(self, node: str) -> str:
+        """Return the fault domain of a node, empty = none is known."""
+        host = self.hosts.get(node)
+        return host.domain if host is not None else ""
 
     def standing(self, key: WorkloadKey) -> Standing | None:
         """Return how a workload stands, `None` if the cluster does not have it."""

@@ -171,20 +171,26 @@ def _draw(left: dict[tuple[str, str], int], device: Device) -> None:
 
 
 def in_order_of_trial(
-    pools: Iterable[Pool], ledger: Ledger, company: Mapping[str, int] = MappingProxyType({})
+    pools: Iterable[Pool],
+    ledger: Ledger,
+    company: Mapping[str, int] = MappingProxyType({}),
+    kin: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Pool]:
     """Return pools in the order in which kube-scheduler comes to their nodes for one pod.
 
     It scores nodes, and its ordinary scores prefer the emptier one; devices are not scored (kubernetes
     pkg/scheduler/framework/plugins/dynamicresources, computeScore). `company` says how many pods a node has
     that the pod would rather be beside: preferred pod affinity, with twice their weight, outdoes them
-    (pkg/scheduler/apis/config/v1/default_plugins.go). Pods beside those with devices are not known here and
-    are left out.
+    (pkg/scheduler/apis/config/v1/default_plugins.go). `kin` says how many pods run in the fault domain of a
+    node that the pod would rather be apart from, which outdoes company. Pods beside those with devices are
+    not known here and are left out.
     """
-    return sorted(
-        pools,
-        key=lambda pool: (-company.get(pool.node, 0), len(ledger.taken.get(pool.name, ())), pool.name),
-    )
+
+    def score(pool: Pool) -> tuple[int, int, int, str]:
+        taken = len(ledger.taken.get(pool.name, ()))
+        return kin.get(pool.node, 0), -company.get(pool.node, 0), taken, pool.name
+
+    return sorted(pools, key=score)
 
 
 def first_fit(pools: Iterable[Pool], ledger: Ledger, request: DeviceRequest) -> tuple[Device, ...]:

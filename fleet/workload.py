@@ -147,6 +147,7 @@ class Workload:
         mechanism: How its shapes are made real, a key of the mechanism table.
         scheduler: Name of the scheduler that places its pods.
         way: How it is acted on.
+        is_spread: Its replicas are spread over fault domains.
     """
 
     key: WorkloadKey
@@ -160,3 +161,4 @@ class Workload:
     mechanism: str = "dra"
     scheduler: str = "default-scheduler"
     way: Way = Way.OWN
+    is_spread: bool = False

@@ -9,6 +9,7 @@ from actuator.kube.apiserver import ApiServer
 from actuator.kube.cluster import KubeCluster
 from actuator.kube.events import EventRecorder
 from actuator.notice import Notice
+from actuator.objects.variants import NOWHERE, Spreading
 from foreslice.clock import WallClock
 from foreslice.lease import Candidate, Election, identity
 
@@ -20,18 +21,26 @@ class Attached:
         server: Its API server; closed along with the rest.
         namespaces: Namespaces of workloads.
         lease_namespace: Where the Lease is, `None` = nothing will be written, so nobody is elected.
+        spreading: What fault domains are, and whose copies are spread over them.
     """
 
-    def __init__(self, server: ApiServer, namespaces: Iterable[str], lease_namespace: str | None) -> None:
+    def __init__(
+        self,
+        server: ApiServer,
+        namespaces: Iterable[str],
+        lease_namespace: str | None,
+        spreading: Spreading = NOWHERE,
+    ) -> None:
         with ExitStack() as opened:
             opened.enter_context(closing(server))
             self._recorder: EventRecorder | None = None
             if lease_namespace is None:
-                self.cluster = opened.enter_context(closing(KubeCluster(server, namespaces, _observes)))
+                cluster = KubeCluster(server, namespaces, _observes, spreading)
+                self.cluster = opened.enter_context(closing(cluster))
             else:
                 name = identity()
                 candidate = Candidate(server, lease_namespace, name, WallClock().now_s)
-                cluster = KubeCluster(server, namespaces, candidate.fence)
+                cluster = KubeCluster(server, namespaces, candidate.fence, spreading)
                 self.cluster = opened.enter_context(closing(cluster))
                 self._recorder = EventRecorder(
                     server, cluster.reference, lease_namespace, name, cluster.is_leader

@@ -11,6 +11,7 @@ from threading import Lock
 import structlog
 
 from actuator.notice import Notice
+from actuator.objects.variants import Spreading
 from actuator.ports import Cluster
 from allocator.need import Timing
 from capacity.catalogue import MODELS, ModelSpec
@@ -26,7 +27,7 @@ from foreslice.forecasting import GatedLadders
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory
 from foreslice.rules import Rules
-from foreslice.settings.load import matches_of, models_of, rules_of, rung_of, workloads_of
+from foreslice.settings.load import matches_of, models_of, rules_of, rung_of, spreading_of, workloads_of
 from foreslice.settings.recipe_file import shipped
 from foreslice.settings.schema import EmbeddedCluster, KubernetesCluster, NoCluster, Settings
 from foreslice.settings.sources import FileMetrics, PrometheusMetrics
@@ -139,7 +140,7 @@ def _adapters(settings: Settings, folder: Path, models: Mapping[str, ModelSpec])
             raise AssertionError(ELSEWHERE)
         boards = (BOARDS[settings.cluster.board],)
         return Surroundings(outside.clock, outside.metrics, None, boards, outside.trouble, nullcontext())
-    world = _world(settings.cluster, workloads_of(settings), models)
+    world = _world(settings.cluster, workloads_of(settings), models, spreading_of(settings))
     world_clock = WorldClock(world, WallClock())
     outside = outside or _Outside(world_clock, world.metrics)
     return Surroundings(
@@ -160,6 +161,7 @@ def _in_kubernetes(
         api_server_of(chosen, folder),
         {key.namespace for key in keys},
         chosen.lease_namespace if settings.acting else None,
+        spreading_of(settings),
     )
     with ExitStack() as undo:
         undo.callback(attached.close)
@@ -235,11 +237,15 @@ def _outside(settings: Settings) -> tuple[object, ...]:
     leads = settings.acting and isinstance(settings.cluster, KubernetesCluster)
     kept = settings.history and (settings.history, settings.loop.history)
     learned = settings.learning, settings.models
-    return settings.metrics, settings.engines, settings.cluster, learned, served, leads, kept
+    adapters = settings.metrics, settings.engines, settings.cluster
+    return *adapters, learned, served, leads, kept, spreading_of(settings)
 
 
 def _world(
-    cluster: EmbeddedCluster, workloads: tuple[Workload, ...], models: Mapping[str, ModelSpec]
+    cluster: EmbeddedCluster,
+    workloads: tuple[Workload, ...],
+    models: Mapping[str, ModelSpec],
+    spreading: Spreading,
 ) -> World:
     """Return a simulated fleet that serves these workloads, on the last of the shipped days."""
     capacity = CapacityModel([H100_80GB], models)
@@ -256,6 +262,7 @@ def _world(
         nodes=cluster.nodes,
         gpus_per_node=cluster.cards_per_node,
         models=models,
+        spreading=spreading,
     )
     return World(spec, WORLD_SEED)
 

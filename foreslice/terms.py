@@ -88,6 +88,23 @@ def given_up(fleet: Fleet | None, at_s: float) -> list[str]:
     ]
 
 
+def gathered(workloads: Iterable[Workload], fleet: Fleet) -> list[str]:
+    """Return what keeps workloads together that are to be spread over fault domains, one line each."""
+    lines = []
+    for workload in workloads:
+        standing = fleet.standing(workload.key)
+        if standing is None or not workload.is_spread:
+            continue
+        if standing.own.told and not standing.own.is_spread:
+            add = "add a topologySpreadConstraint over it to its pods"
+            lines.append(f"{workload.key}: its own Deployment does not ask for other fault domains: {add}")
+        nodes = [r.device.node for v in standing.variants for r in v.replicas if r.device is not None]
+        domains = {fleet.domain_of(node) for node in nodes}
+        if len(nodes) > 1 and len(domains) == 1:
+            lines.append(f"{workload.key}: all replicas stand in fault domain {domains.pop() or 'unknown'}")
+    return lines
+
+
 def ready_shapes(fleet: Fleet | None) -> dict[WorkloadKey, dict[str, Shape]]:
     """Return what every ready pod runs on, by workload."""
     if fleet is None:

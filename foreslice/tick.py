@@ -34,7 +34,7 @@ from foreslice.clock import Clock
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
-from foreslice.terms import given_up, ready_shapes, rivals, terms_of, within_reach_of
+from foreslice.terms import gathered, given_up, ready_shapes, rivals, terms_of, within_reach_of
 from foreslice.trials import Trials
 from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import MetricsSource
@@ -297,6 +297,7 @@ class Loop:
         conditions += [f"{key}: {fleet.refused.get(key, 'no such Deployment')}" for key in sorted(missing)]
         conditions += sorted(set(fleet.barred.values()))
         conditions += rivals(self._workloads, fleet)
+        conditions += gathered(self._workloads, fleet)
         return fleet
 
     def _readings(

@@ -13,7 +13,7 @@ from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.objects.targets import status_of as advice_status
 from actuator.objects.targets import target_of
-from actuator.objects.variants import is_variant_of, variant_objects
+from actuator.objects.variants import NOWHERE, Spreading, is_variant_of, variant_objects
 from actuator.objects.writers import scalers_of
 from actuator.ports import Advice, PlanRecord, Rewrite, StepRecord
 from fleet.change import ChangeSet, Step
@@ -29,6 +29,7 @@ from simulator.api import (
     DEPLOYMENT,
     FRACTION_PLAN,
     FRACTION_TARGET,
+    NODE,
     POD,
     SLICE,
 )
@@ -38,8 +39,9 @@ from simulator.store import ObjectStore
 class EmbeddedCluster(Marks):
     """Implements `actuator.ports.Cluster` on the object store, which is read anew only after a change."""
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, spreading: Spreading = NOWHERE) -> None:
         self._store = store
+        self._spreading = spreading
         self._slices = SliceReader()
         self._plans = PlanReader()
         self._seen: tuple[tuple[WorkloadKey, ...], Fleet] | None = None
@@ -70,8 +72,10 @@ class EmbeddedCluster(Marks):
                 plans=self._store.list(FRACTION_PLAN),
                 budgets=self._store.list(BUDGET),
                 autoscalers=self._store.list(AUTOSCALER),
+                nodes=self._store.list(NODE),
             )
-            self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans)
+            label = self._spreading.label
+            self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans, label)
         return self._seen[1]
 
     def rehearse(self, change: ChangeSet, steps: Sequence[Step]) -> tuple[Rewrite, ...]:
@@ -81,7 +85,8 @@ class EmbeddedCluster(Marks):
             for kind in (DEPLOYMENT, CLAIM_TEMPLATE, FRACTION_PLAN)
         )
         boards = self.view([change.target]).boards()
-        stage = Stage(self._base(change.target), deployments, templates, frozenset(plans), boards)
+        base, spread_over = self._base(change.target), self._spreading.of(change.target)
+        stage = Stage(base, deployments, templates, frozenset(plans), boards, spread_over)
         return tuple(rewrites(change, steps, stage))
 
     def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:
@@ -95,6 +100,7 @@ class EmbeddedCluster(Marks):
             name,
             shape,
             tuple({gpu.board for gpu in gpus}),
+            self._spreading.of(workload),
         )
         held = self._store.get(DEPLOYMENT, workload.namespace, name)
         if held is not None and not is_variant_of(held, base):

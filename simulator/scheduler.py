@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from actuator.mechanisms.dra import DRIVER, Ask, ask_of
+from actuator.objects.hosts import host_amount, hosts_of
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import allocated, allocated_ids, results_of
 from fleet.devices import Device, Ledger, Pool, first_fit, in_order_of_trial, ledger_of
 from fleet.errors import RefusedError
-from simulator.affinity import company
+from simulator.affinity import company, kin
 from simulator.api import BINDING, CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, timestamp
 from simulator.clock import Clock
 from simulator.delays import Delays
@@ -18,7 +19,7 @@ from simulator.metadata import Name, name_of
 from simulator.pods import DELETE_PROTECTION, claim_names, is_leaving, with_condition
 from simulator.workqueue import WorkQueue
 
-_UNMODELLED_IN_PODS = ("nodeSelector", "schedulingGates", "topologySpreadConstraints")
+_UNMODELLED_IN_PODS = ("nodeSelector", "schedulingGates")
 _UNMODELLED_IN_DEVICES = {"taints", "allowMultipleAllocations", "bindsToNode", "bindingConditions"}
 
 Devices = tuple[Device, ...]
@@ -27,8 +28,9 @@ Devices = tuple[Device, ...]
 class Scheduler:
     """Binds pods that name this scheduler, each some time after it could be; retries when room may be free.
 
-    Nodes are spread over, but for pods that prefer company, and devices are taken by first fit inside one
-    (`fleet.devices`). A pod that does not fit stays Pending and says so.
+    Nodes are spread over, but for pods that prefer company or other fault domains; those without CPU and
+    memory enough are passed over; devices are taken by first fit inside one (`fleet.devices`). A pod that
+    does not fit stays Pending and says so.
     """
 
     def __init__(self, api: Api, clock: Clock, delays: Delays, name: str = "default-scheduler") -> None:
@@ -84,7 +86,7 @@ class Scheduler:
         if pod is None or not self._is_mine(pod):
             return
         claim = self._claim(pod)
-        device = self._device(claim, company(pod, self._api.list(POD))) if claim else None
+        device = self._device(claim, pod) if claim else None
         if claim is None or device is None:
             self._unschedulable[name] = pod
             self._explain(pod, "cannot allocate all claims" if claim else "waiting for its ResourceClaim")
@@ -101,8 +103,8 @@ class Scheduler:
         claim = self._api.get(CLAIM, *claims[0])
         return None if claim is None or is_leaving(claim) else claim
 
-    def _device(self, claim: Json, by_node: Mapping[str, int]) -> tuple[Devices, str] | None:
-        """Return what the claim has or would get, and for which request or alternative.
+    def _device(self, claim: Json, pod: Json) -> tuple[Devices, str] | None:
+        """Return what the claim of a pod has or would get, and for which request or alternative.
 
         A device that is no longer published holds nothing. Alternatives are tried in order on each node; how
         nodes that can offer different ones are weighed depends on all that pods ask for, and is not modelled.
@@ -112,10 +114,13 @@ class Scheduler:
             devices = tuple(device for one in held if (device := inventory.devices().get(one)) is not None)
             return (devices, results_of(claim)[0]["request"]) if devices else None
         ledger = ledger_of(inventory.pools, allocated(self._api.list(CLAIM), inventory))
-        nodes = {node["metadata"]["name"] for node in self._api.list(NODE) if not _is_cordoned(node)}
-        pools = [pool for pool in inventory.pools if pool.node in nodes]
+        nodes, pods = self._api.list(NODE), self._api.list(POD)
+        hosts = hosts_of(nodes, pods, "")
+        asked = host_amount(pod["spec"])
+        pools = [p for p in inventory.pools if p.node in hosts and not hosts[p.node].lacks_for(asked)]
+        order = in_order_of_trial(pools, ledger, company(pod, pods), kin(pod, pods, nodes))
         ask = _ask(claim)
-        found = (_first_offer(pool, ledger, ask) for pool in in_order_of_trial(pools, ledger, by_node))
+        found = (_first_offer(pool, ledger, ask) for pool in order)
         offers = (offer for offer in found if offer is not None)
         if not ask.others:
             return next(offers, None)
@@ -159,10 +164,6 @@ def _ask(claim: Json) -> Ask:
         return ask_of(claim["spec"])
     except RefusedError as error:
         raise NotModelledError(f"claim {claim['metadata']['name']}: {error}") from error
-
-
-def _is_cordoned(node: Json) -> bool:
-    return bool(node.get("spec", {}).get("unschedulable"))
 
 
 def _first_offer(pool: Pool, ledger: Ledger, ask: Ask) -> tuple[Devices, str] | None:

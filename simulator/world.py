@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from actuator.objects.variants import NOWHERE, Spreading
 from capacity.catalogue import MODELS, ModelSpec
 from capacity.estimate import CapacityModel
 from capacity.prior import kv_tokens, prior
@@ -50,6 +51,7 @@ class WorldSpec:
         gpus_per_node: Cards of a node, at most 8.
         board: Kind of the cards.
         models: Models by what workloads call them.
+        spreading: What fault domains are, and whose copies are spread over them.
     """
 
     tenants: tuple[Tenant, ...]
@@ -58,6 +60,7 @@ class WorldSpec:
     gpus_per_node: int = 8
     board: Board = H100_80GB
     models: Mapping[str, ModelSpec] = field(default_factory=lambda: MODELS, hash=False)
+    spreading: Spreading = NOWHERE
 
 
 class World:
@@ -81,7 +84,7 @@ class World:
         self.start_s = EPOCH_S + spec.start_day * DAY_S
         self.clock = VirtualClock(self.start_s - WARM_UP_S)
         self.store = ObjectStore(self.clock)
-        self.cluster = EmbeddedCluster(self.store)
+        self.cluster = EmbeddedCluster(self.store, spec.spreading)
         self.journal = Journal()
         self.capacity = CapacityModel([spec.board], spec.models)
         self._offered = OfferedTraffic(spec.tenants, seed)

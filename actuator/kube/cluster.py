@@ -21,6 +21,7 @@ from actuator.kube.resources import (
     CLAIMS,
     CLUSTER_WIDE,
     DEPLOYMENTS,
+    NODES,
     OF_WORKLOADS,
     PLANS,
     PODS,
@@ -36,7 +37,7 @@ from actuator.objects.history import PlanReader
 from actuator.objects.rehearsal import Stage, rewrites
 from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
-from actuator.objects.variants import is_variant_of, variant_objects
+from actuator.objects.variants import NOWHERE, Spreading, is_variant_of, variant_objects
 from actuator.objects.writers import scalers_of
 from actuator.ports import Advice, PlanRecord, Rewrite
 from fleet.change import ChangeSet, Step
@@ -69,10 +70,14 @@ class KubeCluster(Records):
         server: The API server.
         namespaces: Namespaces of workloads; those of workloads that `view` is asked for later are added.
         fence: Asked right before every write.
+        spreading: What fault domains are, and whose copies are spread over them.
     """
 
-    def __init__(self, server: ApiServer, namespaces: Iterable[str], fence: Fence) -> None:
+    def __init__(
+        self, server: ApiServer, namespaces: Iterable[str], fence: Fence, spreading: Spreading = NOWHERE
+    ) -> None:
         super().__init__(server, Mirror(), fence)
+        self._spreading = spreading
         self._slices = SliceReader()
         self._plans = PlanReader()
         self._lock = Lock()
@@ -122,8 +127,10 @@ class KubeCluster(Records):
                     budgets=held[BUDGETS],
                     autoscalers=held[AUTOSCALERS],
                     scaled_objects=held[SCALED_OBJECTS],
+                    nodes=held[NODES],
                 )
-                self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans)
+                label = self._spreading.label
+                self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans, label)
             return self._seen[1]
 
     def rehearse(self, change: ChangeSet, steps: Sequence[Step]) -> tuple[Rewrite, ...]:
@@ -135,7 +142,8 @@ class KubeCluster(Records):
         )
         base = self._base(change.target)
         deployments.setdefault(change.target.name, base)
-        stage = Stage(base, deployments, templates, frozenset(plans), boards)
+        spread_over = self._spreading.of(change.target)
+        stage = Stage(base, deployments, templates, frozenset(plans), boards, spread_over)
         is_autoscaled = bool(self._scalers(base))
         found = tuple(rewrites(change, steps, stage))
         return tuple(
@@ -166,6 +174,7 @@ class KubeCluster(Records):
             name,
             shape,
             fleet.boards(),
+            self._spreading.of(workload),
         )
         held = self._mirror.get(deployments, name)
         if held is not None and not is_variant_of(held, base):

@@ -7,10 +7,36 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 
-from actuator.kube.resources import SERVING, Resource
+from actuator.kube.resources import NODES, PODS, SERVING, Resource
 from actuator.manifest import Json, key_of, version_of
 from actuator.objects.writers import without_other_fields
 from fleet.workload import WorkloadKey
+
+ONLY_READ = frozenset({NODES, PODS})
+"""What is never written: news of theirs in which nothing changes that is read leave the version as it is."""
+
+_READ = {
+    NODES: {
+        "metadata": ("name", "labels", "resourceVersion"),
+        "spec": ("unschedulable",),
+        "status": ("allocatable",),
+    },
+    PODS: {
+        "metadata": (
+            "name",
+            "namespace",
+            "uid",
+            "labels",
+            "annotations",
+            "creationTimestamp",
+            "deletionTimestamp",
+            "resourceVersion",
+        ),
+        "spec": ("nodeName", "containers", "initContainers", "overhead", "resources"),
+        "status": ("phase", "conditions", "resourceClaimStatuses"),
+    },
+}
+"""What is read of nodes and pods, of which a cluster has many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +113,7 @@ class Mirror:
             if held is not None and (_number(held) > _number(body) or held == body):
                 return
             self._held[scope][key_of(body)] = body
-            self._changes += 1
+            self._changes += scope.resource not in ONLY_READ or _said(held) != _said(body)
 
     def drop(self, scope: Scope, body: Json) -> None:
         """Forget an object that was deleted."""
@@ -100,11 +126,34 @@ class Mirror:
 
 def _trimmed(resource: Resource, body: Json) -> Json:
     """Return an object that says what it is, without the part that nobody reads."""
+    if resource in ONLY_READ:
+        return _of_many(resource, body)
     if resource in SERVING:
         metadata = without_other_fields(body)
     else:
         metadata = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
     return {**resource.named(body), "metadata": metadata}
+
+
+def _of_many(resource: Resource, body: Json) -> Json:
+    """Return the part of a node or pod that is read, of containers what they ask for."""
+    parts = ((part, body.get(part) or {}, names) for part, names in _READ[resource].items())
+    kept = {part: {name: of[name] for name in names if name in of} for part, of, names in parts}
+    for containers in ("containers", "initContainers"):
+        if containers in kept["spec"]:
+            kept["spec"][containers] = [
+                {key: one[key] for key in ("resources", "restartPolicy") if key in one}
+                for one in kept["spec"][containers]
+            ]
+    return resource.named(kept)
+
+
+def _said(body: Json | None) -> Json | None:
+    """Return an object without its version, `None` for none."""
+    if body is None:
+        return None
+    metadata = {key: value for key, value in body["metadata"].items() if key != "resourceVersion"}
+    return {**body, "metadata": metadata}
 
 
 def _number(body: Json) -> int:

@@ -51,14 +51,13 @@ AUTOSCALERS = Resource("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalp
 SCALED_OBJECTS = Resource("keda.sh/v1alpha1", "ScaledObject", "scaledobjects")
 LEASES = Resource("coordination.k8s.io/v1", "Lease", "leases")
 
-CLUSTER_WIDE = (SLICES, CLAIMS)
-"""What is watched everywhere: claims of foreign namespaces hold devices too."""
+CLUSTER_WIDE = (SLICES, CLAIMS, NODES, PODS)
+"""What is watched everywhere: claims of foreign namespaces hold devices too, their pods CPU and memory."""
 
 OF_WORKLOADS = (
     DEPLOYMENTS,
     STATEFUL_SETS,
     CLAIM_TEMPLATES,
-    PODS,
     BUDGETS,
     AUTOSCALERS,
     SCALED_OBJECTS,

@@ -25,6 +25,7 @@ class Stage:
         templates: ResourceClaimTemplates of the namespace, by name.
         plans: Names of the FractionPlans of the namespace.
         boards: Kinds of cards of the fleet.
+        spread_over: Node label over which copies of the workload are spread, empty = they are not.
     """
 
     base: Json
@@ -32,6 +33,7 @@ class Stage:
     templates: Mapping[str, Json]
     plans: frozenset[str]
     boards: Sequence[Board]
+    spread_over: str = ""
 
 
 def rewrites(change: ChangeSet, steps: Sequence[Step], stage: Stage) -> Iterator[Rewrite]:
@@ -48,7 +50,9 @@ def rewrites(change: ChangeSet, steps: Sequence[Step], stage: Stage) -> Iterator
         if held is not None:
             yield Rewrite(held, _scaled(held, step.replicas))
             continue
-        template, copy = variant_objects(stage.base, stage.templates, name, step.shape, stage.boards)
+        template, copy = variant_objects(
+            stage.base, stage.templates, name, step.shape, stage.boards, stage.spread_over
+        )
         if template["metadata"]["name"] not in stage.templates:
             yield Rewrite(None, template)
         yield Rewrite(None, _scaled(copy, step.replicas))

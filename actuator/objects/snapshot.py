@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from actuator.manifest import Json
 from actuator.objects.history import NONE, PlanReader, with_history
+from actuator.objects.hosts import hosts_of
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import Observer, allocated
 from actuator.objects.writers import Scalings
@@ -25,11 +26,12 @@ class Snapshot:
         claims: Every ResourceClaim of every namespace: foreign ones hold devices too.
         deployments: At least those of the workloads' namespaces, as are templates, pods and plans.
         templates: ResourceClaimTemplates.
-        pods: Pods.
+        pods: Pods of all namespaces: foreign ones take CPU and memory of nodes.
         plans: FractionPlans.
         budgets: PodDisruptionBudgets.
         autoscalers: HorizontalPodAutoscalers.
         scaled_objects: KEDA's ScaledObjects.
+        nodes: Nodes, as far as they may be read.
     """
 
     version: str
@@ -42,10 +44,15 @@ class Snapshot:
     budgets: Sequence[Json] = ()
     autoscalers: Sequence[Json] = ()
     scaled_objects: Sequence[Json] = ()
+    nodes: Sequence[Json] = ()
 
 
 def fleet_of(
-    snapshot: Snapshot, workloads: Iterable[WorkloadKey], slices: SliceReader, plans: PlanReader
+    snapshot: Snapshot,
+    workloads: Iterable[WorkloadKey],
+    slices: SliceReader,
+    plans: PlanReader,
+    fault_domain: str = "",
 ) -> Fleet:
     """Return the fleet that the objects show; why a workload cannot be handled is in `refused`.
 
@@ -54,6 +61,7 @@ def fleet_of(
         workloads: Those that are opted in; nothing else becomes a standing.
         slices: Kept by the caller from one call to the next, so that unchanged slices are not parsed again.
         plans: Likewise of plans.
+        fault_domain: Node label that names the fault domain, empty = there are none.
     """
     inventory = slices.read(snapshot.slices)
     observer = Observer(
@@ -64,6 +72,7 @@ def fleet_of(
         snapshot.claims,
         snapshot.budgets,
         Scalings(snapshot.autoscalers, snapshot.scaled_objects),
+        fault_domain,
     )
     histories = plans.read(snapshot.plans)
     standings, refused = [], {}
@@ -83,4 +92,5 @@ def fleet_of(
         standings=tuple(standings),
         refused=refused,
         barred=inventory.barred,
+        hosts=hosts_of(snapshot.nodes, snapshot.pods, fault_domain),
     )

@@ -17,6 +17,7 @@ from actuator.manifest import (
     version_of,
 )
 from actuator.mechanisms.dra import DRIVER, shape_asked
+from actuator.objects.hosts import host_amount
 from actuator.objects.pods import grace_s, is_over, true_condition
 from actuator.objects.restraints import (
     approval,
@@ -27,7 +28,7 @@ from actuator.objects.restraints import (
     spared_by,
 )
 from actuator.objects.slices import Inventory
-from actuator.objects.variants import gpu_claim, is_variant_of, may_have_variants
+from actuator.objects.variants import gpu_claim, is_spread_over, is_variant_of, may_have_variants
 from actuator.objects.writers import Scalings, writers_of, written_by_hand_at_s
 from fleet.cluster import Replica, Standing, Variant
 from fleet.devices import Device, DeviceId
@@ -71,6 +72,7 @@ class Observer:
         claims: Iterable[Json],
         budgets: Iterable[Json] = (),
         scalings: Scalings | None = None,
+        fault_domain: str = "",
     ) -> None:
         self._kinds = inventory.kinds()
         self._boards = sorted({gpu.board for gpu in inventory.gpus}, key=lambda board: board.id)
@@ -86,6 +88,7 @@ class Observer:
         self._claims = {key_of(body): body for body in claims}
         self._budgets = by_namespace(budgets)
         self._scalings = scalings or Scalings()
+        self._fault_domain = fault_domain
 
     def standing(self, key: WorkloadKey) -> Standing | None:
         """Return how a workload stands, `None` if it has no Deployment.
@@ -133,6 +136,7 @@ class Observer:
         except RefusedError as error:
             raise RefusedError(f"{deployment['kind']} {meta['name']}: {error}") from error
         shape, *others = asked.values()
+        pod_spec = deployment["spec"]["template"]["spec"]
         ours = [pod for pod in pods if selects(deployment["spec"]["selector"], labels_of(pod))]
         replicas = (self._replica(pod, meta["name"], claim, asked) for pod in sorted(ours, key=key_of))
         return Variant(
@@ -144,6 +148,8 @@ class Observer:
             replicas=tuple(replicas),
             grace_s=grace_s(deployment["spec"]["template"]["spec"]),
             alternatives=tuple(dict.fromkeys(other for other in others if other != shape)),
+            is_spread=is_spread_over(pod_spec, self._fault_domain),
+            host=host_amount(pod_spec),
         )
 
     def _replica(self, pod: Json, variant: str, claim: str, asked: Mapping[str, Shape]) -> Replica:

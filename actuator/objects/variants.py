@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from actuator.manifest import GROUP, MANAGED_BY, VARIANT_LABEL, Json, digest_of, dns_label, labels_of
 from actuator.mechanisms.dra import Ask, ask_of, asks_gpu, claim_template
 from fleet.boards import Board
 from fleet.errors import RefusedError
 from fleet.shape import Shape
+from fleet.workload import WorkloadKey
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
@@ -28,8 +30,32 @@ TOGETHER: Json = {
 """A copy's pods prefer nodes on which pods of copies run: kube-scheduler spreads over nodes, which leaves
 room on many cards. A preference only: it refuses no pod a place."""
 
+BESIDE = {**TOGETHER, "weight": 1}
+"""The same for copies that are to be spread over fault domains: a hundred pods of other workloads weigh less
+than one of their own in the domain, so that they gather inside a domain and never into one."""
+
 BASE_HASH = f"{GROUP}/base-template-hash"
 """Annotation of a variant: which pod template of the base it copies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spreading:
+    """What fault domains are, and whose copies are spread over them.
+
+    Attributes:
+        label: Node label that names the domain, empty = there are none.
+        workloads: Whose copies are spread.
+    """
+
+    label: str = ""
+    workloads: frozenset[WorkloadKey] = frozenset()
+
+    def of(self, workload: WorkloadKey) -> str:
+        """Return the label over which copies of a workload are spread, empty = they are not."""
+        return self.label if workload in self.workloads else ""
+
+
+NOWHERE = Spreading()
 
 
 def may_have_variants(base: Json) -> bool:
@@ -77,11 +103,17 @@ def gpu_claim(deployment: Json, templates: Mapping[str, Json]) -> tuple[str, Ask
 
 
 def variant_objects(
-    base: Json, templates: Mapping[str, Json], name: str, shape: Shape, boards: Sequence[Board]
+    base: Json,
+    templates: Mapping[str, Json],
+    name: str,
+    shape: Shape,
+    boards: Sequence[Board],
+    spread_over: str = "",
 ) -> tuple[Json, Json]:
     """Return the ResourceClaimTemplate and the Deployment, at zero replicas, that make a variant.
 
-    Create them in this order, and take "already exists" for done.
+    Create them in this order, and take "already exists" for done. Its pods are spread over the values of the
+    node label `spread_over` where one is given.
 
     Raises:
         RefusedError: The base cannot be copied, or no board of the fleet has the shape.
@@ -96,7 +128,7 @@ def variant_objects(
         spread = f"its engine's arguments spread it over {ask.request.count} cards, not over {shape.cards}"
         raise RefusedError(f"Deployment {base['metadata']['name']}: {spread}")
     template = _owned(claim_template(base["metadata"]["namespace"], board, shape, ask), name, base)
-    return template, _copy(base, name, claim, template["metadata"]["name"])
+    return template, _copy(base, name, claim, template["metadata"]["name"], spread_over)
 
 
 def _owned(template: Json, variant: str, base: Json) -> Json:
@@ -110,7 +142,7 @@ def base_hash(base: Json) -> str:
     return digest_of(base["spec"]["template"])
 
 
-def _copy(base: Json, name: str, claim: str, template: str) -> Json:
+def _copy(base: Json, name: str, claim: str, template: str, spread_over: str) -> Json:
     meta = base["metadata"]
     spec = copy.deepcopy({key: value for key, value in base["spec"].items() if key != "replicas"})
     mark = {VARIANT_LABEL: name}
@@ -124,7 +156,9 @@ def _copy(base: Json, name: str, claim: str, template: str) -> Json:
         {"name": claim, "resourceClaimTemplateName": template} if held["name"] == claim else held
         for held in pods["spec"]["resourceClaims"]
     ]
-    _prefer(pods["spec"], TOGETHER)
+    _prefer(pods["spec"], "podAffinity", BESIDE if spread_over else TOGETHER)
+    if spread_over:
+        _spread(pods["spec"], spread_over, base["spec"]["selector"])
     return {
         **_kind(base),
         # None of the base's own labels and annotations: a tool that manages the base by them would take
@@ -140,12 +174,33 @@ def _copy(base: Json, name: str, claim: str, template: str) -> Json:
     }
 
 
-def _prefer(pod_spec: Json, term: Json) -> None:
-    """Add a term to those of the user's pod affinity."""
+def _prefer(pod_spec: Json, kind: str, term: Json) -> None:
+    """Add a term to those of the user's pod affinity, or anti-affinity."""
     affinity: Json = pod_spec.get("affinity") or {}
-    of_pods: Json = affinity.get("podAffinity") or {}
+    of_pods: Json = affinity.get(kind) or {}
     preferred = [*(of_pods.get(PREFERRED) or ()), term]
-    pod_spec["affinity"] = {**affinity, "podAffinity": {**of_pods, PREFERRED: preferred}}
+    pod_spec["affinity"] = {**affinity, kind: {**of_pods, PREFERRED: preferred}}
+
+
+def _spread(pod_spec: Json, label: str, selector: Json) -> None:
+    """Have pods prefer fault domains in which fewest of the workload's are, those of all its Deployments.
+
+    Said in both ways that kube-scheduler has, so that its other scores together do not outvote it:
+    anti-affinity outweighs the copies' gathering inside one score, the constraint is a score of its own. No
+    pod is refused a place: where one domain alone has room, all go there.
+    """
+    own = {"labelSelector": selector, "topologyKey": label}
+    _prefer(pod_spec, "podAntiAffinity", {"weight": 100, "podAffinityTerm": own})
+    constraint = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", **own}
+    held = pod_spec.get("topologySpreadConstraints") or ()
+    if not is_spread_over(pod_spec, label):
+        pod_spec["topologySpreadConstraints"] = [*held, constraint]
+
+
+def is_spread_over(pod_spec: Json, label: str) -> bool:
+    """Return whether pods ask to be spread over the values of a node label, empty = over none."""
+    constraints: list[Json] = pod_spec.get("topologySpreadConstraints") or []
+    return any(one["topologyKey"] == label for one in constraints)
 
 
 def _owner(base: Json) -> Json:

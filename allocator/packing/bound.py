@@ -22,7 +22,7 @@ class Bound:
 
     Attributes:
         value: No packing costs less.
-        prices: Prices of pieces and queues at which it holds.
+        prices: Prices of pieces and limits at which it holds.
         stock: What one more card of each stock would save, shape (S,).
     """
 
@@ -36,8 +36,9 @@ def bound_at(tableau: Tableau, cuts: Cuts, solved: Relaxed, effort: Effort) -> t
 
     Dual feasibility is made, not assumed: piece prices are scaled down until no layout of any stock, seen
     or not, is worth more than its card (Farley 1990, for cutting stock). Then any packing costs at least the
-    sum over workloads of the cheapest configuration at these prices, less what the limits on cards, queues
-    and cards that need no cutting are worth. Pieces that nobody takes get the highest price that is feasible.
+    sum over workloads of the cheapest configuration at these prices, less what the limits on cards, queues,
+    nodes and cards that need no cutting are worth. Pieces that nobody takes get the highest price that is
+    feasible.
     """
     problem = tableau.problem
     stock, piece = solved.stock.copy(), solved.prices.piece.copy()
@@ -52,17 +53,17 @@ def bound_at(tableau: Tableau, cuts: Cuts, solved: Relaxed, effort: Effort) -> t
         if worth > card:
             piece[first : first + width] *= card / worth
     piece = _raised(tableau, piece, stock)
-    prices = Prices(piece, solved.prices.queue)
+    prices = Prices(piece, solved.prices.limit)
     floor, met = floors(tableau, prices, effort.slack, effort.branches)
     parts = [met]
-    for level in LEVELS if stock.any() or prices.queue.any() else ():
+    for level in LEVELS if stock.any() or prices.limit.any() else ():
         lower, more = floors(tableau, prices, effort.slack, effort.branches, level)
         floor = np.minimum(floor, lower)
         parts.append(more)
     floor = np.minimum(floor, tableau.work * tableau.penalty)
     total = float(floor.sum())
     total -= sum(one.cards * float(stock[i]) for i, one in enumerate(problem.stocks) if one.cards is not None)
-    total -= float(prices.queue @ tableau.limits)
+    total -= float(prices.limit @ tableau.limits)
     reduced = cuts.cost + stock[cuts.stock] * cuts.width - cuts.counts @ piece
     limited = np.isfinite(cuts.most)
     total += float((np.minimum(reduced[limited], 0.0) * cuts.most[limited]).sum())
@@ -94,5 +95,5 @@ def _raised(tableau: Tableau, piece: Floats, stock: Floats) -> Floats:
 
 
 def is_limited(tableau: Tableau) -> bool:
-    """Return whether there may not be enough for all: some cards are counted, or a queue is limited."""
-    return bool(tableau.queue_names) or any(stock.cards is not None for stock in tableau.problem.stocks)
+    """Return whether there may not be enough for all: cards are counted, or something else is limited."""
+    return bool(tableau.limits.size) or any(stock.cards is not None for stock in tableau.problem.stocks)

@@ -16,11 +16,11 @@ class Prices:
 
     Attributes:
         piece: Price of each piece, shape (P,), none below 0.
-        queue: Price of one GPU in each queue, shape (Q,), none below 0.
+        limit: Price of one unit of each limit, shape (L,), none below 0.
     """
 
     piece: Floats
-    queue: Floats
+    limit: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Columns(Rows):
     Attributes:
         ask: Workload that each is for, shape (m,).
         counts: Replicas by piece, shape (m, P).
-        charge: GPUs that count against its queues, shape (m,).
+        charge: What it takes of each limit, shape (m, L).
         cost: What it costs beside the cards: new starts, and work left uncarried, shape (m,).
         short: Work left uncarried, shape (m,).
     """
@@ -49,13 +49,12 @@ def no_columns(tableau: Tableau) -> Columns:
     """Return no columns at all."""
     nothing = np.zeros(0)
     counts = np.zeros((0, tableau.pieces), dtype=np.int64)
-    return Columns(np.zeros(0, dtype=np.int64), counts, nothing, nothing, nothing)
+    return Columns(np.zeros(0, dtype=np.int64), counts, np.zeros((0, tableau.limits.size)), nothing, nothing)
 
 
-def value(tableau: Tableau, columns: Columns, prices: Prices) -> Floats:
+def value(columns: Columns, prices: Prices) -> Floats:
     """Return the price of each column, with what it costs beside the cards, shape (m,)."""
-    of_queues = (tableau.queued @ prices.queue)[columns.ask] * columns.charge
-    return columns.counts @ prices.piece + of_queues + columns.cost
+    return columns.counts @ prices.piece + columns.charge @ prices.limit + columns.cost
 
 
 def distinct(columns: Columns) -> Columns:

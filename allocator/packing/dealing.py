@@ -32,7 +32,7 @@ def dealt(
     return Columns(
         ask=asks,
         counts=wide,
-        charge=counts @ kind.charge,
+        charge=counts @ kind.charges.T * tableau.weights[asks],
         cost=short * tableau.penalty[asks] + _starts(tableau, asks, wide) * tableau.problem.restart,
         short=short,
     )
@@ -58,7 +58,8 @@ def uncarried(tableau: Tableau) -> Columns:
     """Return the configuration of no replicas for every workload, with all of its work left uncarried."""
     asks = np.arange(tableau.work.size)
     counts = np.zeros((asks.size, tableau.pieces), dtype=np.int64)
-    return Columns(asks, counts, np.zeros(asks.size), tableau.work * tableau.penalty, tableau.work)
+    charge = np.zeros((asks.size, tableau.limits.size))
+    return Columns(asks, counts, charge, tableau.work * tableau.penalty, tableau.work)
 
 
 def carried(tableau: Tableau, kind: Kind, counts: Ints) -> Floats:

@@ -57,15 +57,16 @@ def adjust(stocks: tuple[Stock, ...], ask: Ask, prices: Prices, cards: Sequence[
     newly opened cards cost least is taken, of equals the one that starts fewest replicas. Every seat is legal
     beside those in use, what is left stays in use until the new replicas run. `None` where no card has room
     for any of the configurations, and for a workload with replicas over several cards, which a plan seats.
-    `prices` come from the last full packing of the same stocks; queues are not looked at.
+    `prices` come from the last full packing of the same stocks; queues and
+    nodes are not looked at.
     """
     if any(seat.shape.cards > 1 for card in cards for seat, key in card.held.items() if key == ask.key):
         return None
     tableau = tableau_of(Problem(stocks, (ask,)))
-    free = Prices(prices.piece, np.zeros(0))
+    free = Prices(prices.piece, np.zeros(tableau.limits.size))
     tried = [cheapest(tableau, each) for each in (free, *beside(free, TRIES))]
     candidates = distinct(joined(present(tableau, free), *tried))
-    worth = value(tableau, candidates, free)
+    worth = value(candidates, free)
     pieces = [(index, piece) for index, stock in enumerate(stocks) for piece in stock.pieces]
     rooms = {
         index: StockRoom(stock, [card for card in cards if card.stock == index], mix_of(cards, index))

@@ -45,7 +45,7 @@ def pack_whole(tableau: Tableau, relaxation: Relaxation, target: float, effort: 
     taken = relaxation.columns.take(relaxation.solved.column > ROUNDING)
     cuts = _useful(relaxation, effort)
     # Where something is scarce, what the relaxation takes in parts hardly ever fits whole.
-    is_scarce = bool(relaxation.solved.stock.any() or relaxation.solved.prices.queue.any())
+    is_scarce = bool(relaxation.solved.stock.any() or relaxation.solved.prices.limit.any())
     best = None if is_scarce else _solve(tableau, cuts, taken, target, effort)
     if best is None or best.cost > target + ROUNDING:
         polished = _solve(tableau, cuts, _near(tableau, relaxation, effort), target, effort)
@@ -85,7 +85,7 @@ def _near(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Columns:
     tried = [cheapest(tableau, prices) for prices in beside(solved.prices, effort.tries)]
     parts = guessed(tableau, solved)
     every = distinct(joined(relaxation.columns, parts, *tried, _between(tableau, relaxation, effort)))
-    dearer = value(tableau, every, solved.prices) - solved.ask[every.ask]
+    dearer = value(every, solved.prices) - solved.ask[every.ask]
     order = np.lexsort((dearer, every.ask))
     ask = every.ask[order]
     rank = np.arange(ask.size) - np.searchsorted(ask, ask, side="left")
@@ -117,7 +117,7 @@ def _solve(tableau: Tableau, cuts: Cuts, columns: Columns, target: float, effort
     choices = np.bincount(columns.ask, minlength=tableau.work.size)
     is_open = choices[columns.ask] > 1
     settled, free = columns.take(~is_open), columns.take(is_open)
-    rows = tableau.pieces + len(problem.stocks) + len(tableau.queue_names)
+    rows = tableau.pieces + len(problem.stocks) + tableau.limits.size
     used = column_matrix(tableau, settled).sum(axis=1)[:rows]
     open_asks = np.unique(free.ask)
     matrix = hstack([cut_matrix(tableau, cuts), column_matrix(tableau, free)]).tocsr()

@@ -42,7 +42,7 @@ class Relaxed:
 
     Attributes:
         objective: Its cost.
-        prices: Duals of pieces and queues.
+        prices: Duals of pieces and limits.
         stock: What one more card of each stock would save, shape (S,), none below 0.
         ask: Duals of the workloads, shape (n,).
         cut: Cards by cut, shape (c,).
@@ -58,7 +58,7 @@ class Relaxed:
 
 
 class Master:
-    """Pieces, cards, queues and workloads as rows; cuts and configurations as columns."""
+    """Pieces, cards, limits and workloads as rows; cuts and configurations as columns."""
 
     def __init__(self, tableau: Tableau) -> None:
         self._tableau = tableau
@@ -92,16 +92,16 @@ class Master:
         self._highs.run()
         solution, tableau = self._highs.getSolution(), self._tableau
         value, dual = np.array(solution.col_value), np.array(solution.row_dual)
-        stocks, queues = len(tableau.problem.stocks), len(tableau.queue_names)
-        at_stock, at_queue = tableau.pieces, tableau.pieces + stocks
+        stocks, limits = len(tableau.problem.stocks), tableau.limits.size
+        at_stock, at_limit = tableau.pieces, tableau.pieces + stocks
         is_cut = np.array(self._is_cut)
         return Relaxed(
             objective=self._highs.getInfo().objective_function_value,
             prices=Prices(
-                np.maximum(dual[:at_stock], 0.0), np.maximum(-dual[at_queue : at_queue + queues], 0.0)
+                np.maximum(dual[:at_stock], 0.0), np.maximum(-dual[at_limit : at_limit + limits], 0.0)
             ),
-            stock=np.maximum(-dual[at_stock:at_queue], 0.0),
-            ask=dual[at_queue + queues :],
+            stock=np.maximum(-dual[at_stock:at_limit], 0.0),
+            ask=dual[at_limit + limits :],
             cut=value[is_cut],
             column=value[~is_cut],
         )
@@ -122,7 +122,7 @@ class Master:
 def cut_matrix(tableau: Tableau, cuts: Cuts) -> csc_array:
     """Return what cuts add to each row: pieces, and the cards of their stock."""
     problem = tableau.problem
-    rest = len(problem.stocks) + len(tableau.queue_names) + len(problem.asks)
+    rest = len(problem.stocks) + tableau.limits.size + len(problem.asks)
     dense = np.zeros((len(cuts.cost), tableau.pieces + rest))
     dense[:, : tableau.pieces] = cuts.counts
     dense[np.arange(len(cuts.cost)), tableau.pieces + cuts.stock] = cuts.width
@@ -130,13 +130,14 @@ def cut_matrix(tableau: Tableau, cuts: Cuts) -> csc_array:
 
 
 def column_matrix(tableau: Tableau, columns: Columns) -> csc_array:
-    """Return what configurations add to each row: pieces taken, GPUs of queues, one choice made."""
+    """Return what configurations add to each row: pieces taken, what limits count, one choice made."""
     problem, m = tableau.problem, len(columns)
-    at_queue = tableau.pieces + len(problem.stocks)
-    at_ask = at_queue + len(tableau.queue_names)
+    at_limit = tableau.pieces + len(problem.stocks)
+    at_ask = at_limit + tableau.limits.size
     nth, piece = np.nonzero(columns.counts)
-    charged, queue = np.nonzero(tableau.queued[columns.ask] * columns.charge[:, None])
-    row = np.concatenate([piece, at_queue + queue, at_ask + columns.ask])
+    charged, limit = np.nonzero(columns.charge)
+    row = np.concatenate([piece, at_limit + limit, at_ask + columns.ask])
     column = np.concatenate([nth, charged, np.arange(m)])
-    data = np.concatenate([-columns.counts[nth, piece].astype(float), columns.charge[charged], np.ones(m)])
+    taken, charge = -columns.counts[nth, piece].astype(float), columns.charge[charged, limit]
+    data = np.concatenate([taken, charge, np.ones(m)])
     return csc_array((data, (row, column)), shape=(at_ask + len(problem.asks), m))

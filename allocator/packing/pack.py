@@ -54,8 +54,8 @@ class Packing:
             for stock, saved in zip(problem.stocks, bound.stock.tolist(), strict=True)
         ]
         scarce += [
-            (saved, f"queue {name}: {problem.queues[name]:g} GPUs")
-            for name, saved in zip(self.tableau.queue_names, bound.prices.queue.tolist(), strict=True)
+            (saved, name)
+            for name, saved in zip(self.tableau.limit_names, bound.prices.limit.tolist(), strict=True)
         ]
         dearest = sorted(scarce, key=lambda one: (-one[0], one[1]))
         return tuple(

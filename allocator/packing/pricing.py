@@ -29,7 +29,7 @@ def cheapest(
     """
     kinds = tableau.kinds if among is None else [kind.of(among) for kind in tableau.kinds]
     every = joined(no_columns(tableau), *(_of_kind(tableau, kind, prices, level) for kind in kinds))
-    worth = value(tableau, every, prices)
+    worth = value(every, prices)
     order = np.lexsort((worth, every.ask))
     return every.take(order[np.unique(every.ask[order], return_index=True)[1]])
 
@@ -72,7 +72,7 @@ def beside(prices: Prices, tries: int) -> list[Prices]:
     nth, turn = np.arange(prices.piece.size), np.arange(1, tries + 1)
     is_down = (nth[None, :] * turn[:, None] * 7 + turn[:, None] * 3) % 2 == 1
     signs = np.where(is_down ^ (nth[None, :] % (turn[:, None] + 1) == 0), -1.0, 1.0)
-    return [Prices(prices.piece * (1 + ASIDE * sign), prices.queue) for sign in signs]
+    return [Prices(prices.piece * (1 + ASIDE * sign), prices.limit) for sign in signs]
 
 
 def blends(tableau: Tableau, one: Columns, other: Columns, prices: Prices, steps: int) -> Columns:
@@ -109,9 +109,9 @@ def unit_prices(tableau: Tableau, kind: Kind, prices: Prices) -> tuple[Floats, I
     width = kind.width
     by_domain = np.stack([prices.piece[first : first + width] for first in kind.domains])
     spread = tableau.is_spread[kind.asks]
-    queue = (tableau.queued @ prices.queue)[kind.asks]
-    lowest = by_domain.min(axis=0)[None, :] + queue[:, None] * kind.charge[None, :]
-    mean = by_domain.mean(axis=0)[None, :] + queue[:, None] * kind.charge[None, :]
+    limits = (tableau.weights[kind.asks] * prices.limit) @ kind.charges
+    lowest = by_domain.min(axis=0)[None, :] + limits
+    mean = by_domain.mean(axis=0)[None, :] + limits
     usable = kind.capacity > 0
     least = np.where(usable, lowest, NEVER)
     return np.where(usable & spread[:, None], mean, least), by_domain.argmin(axis=0), least

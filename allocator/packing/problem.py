@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from fleet.boards import Board
+from fleet.host import NOTHING, HostAmount
 from fleet.mig import undominated_counts
 from fleet.shape import SHARE_UNITS, Configuration, Shape, share_of
 from fleet.workload import Limits, Router, WorkloadKey
@@ -30,6 +31,7 @@ class Stock:
         shares: Sizes of shares on offer, in hundredths of a card.
         profiles: MIG profiles that may be cut, `None` = all without a media extension.
         cut: Cards in use by what they are cut into now.
+        host: What their nodes have for replicas beside cards, `None` = more than enough.
     """
 
     board: Board
@@ -40,6 +42,7 @@ class Stock:
     shares: tuple[int, ...] = ()
     profiles: tuple[str, ...] | None = None
     cut: Mapping[Cut, int] = field(default_factory=dict, hash=False)
+    host: HostAmount | None = None
 
     @cached_property
     def pieces(self) -> tuple[Shape, ...]:
@@ -97,6 +100,7 @@ class Ask:
         queues: Queues whose limits it counts against.
         penalty: Cost of one unit of work that stays uncarried; what the tiers differ in.
         now: What it runs on, by fault domain.
+        host: What one replica takes of a node beside its device.
     """
 
     key: WorkloadKey
@@ -108,6 +112,7 @@ class Ask:
     queues: tuple[str, ...] = ()
     penalty: float = 100.0
     now: Mapping[str, Configuration] = field(default_factory=dict, hash=False)
+    host: HostAmount = NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,11 +56,11 @@ def relax(tableau: Tableau, effort: Effort) -> Relaxation:
     close = effort.close_enough if is_whole(tableau.problem) else effort.close_enough_part * solved.objective
     for _ in range(effort.rounds):
         shares = _shares(tableau, solved)
-        found = _better(tableau, guessed(tableau, solved), solved)
+        found = _better(guessed(tableau, solved), solved)
         if not len(found) and not len(shares.cost):
             at, met = bound_at(tableau, cuts, solved, effort)
             bound = at if bound is None or at.value > bound.value else bound
-            found = _better(tableau, met, solved)
+            found = _better(met, solved)
             if not len(found) or bound.value >= solved.objective - close:
                 break
         if len(shares.cost):
@@ -93,8 +93,8 @@ def _starting_prices(tableau: Tableau) -> list[Prices]:
                 profile = stock.board.profile(piece.profile)
                 memory[nth] = stock.price * profile.memory_slices / stock.board.grid
                 compute[nth] = stock.price * profile.compute_slices / stock.board.compute_slices
-    queue = np.zeros(len(tableau.queue_names))
-    return [Prices(p, queue) for p in ((memory + compute) / 2, memory, compute)]
+    free = np.zeros(tableau.limits.size)
+    return [Prices(p, free) for p in ((memory + compute) / 2, memory, compute)]
 
 
 def guessed(tableau: Tableau, solved: Relaxed) -> Columns:
@@ -106,9 +106,9 @@ def guessed(tableau: Tableau, solved: Relaxed) -> Columns:
     return joined(full, *(cheapest(tableau, solved.prices, level, dear) for level in LEVELS[:-1]))
 
 
-def _better(tableau: Tableau, columns: Columns, solved: Relaxed) -> Columns:
+def _better(columns: Columns, solved: Relaxed) -> Columns:
     """Return the columns that would lower the cost of the linear program."""
-    reduced = value(tableau, columns, solved.prices) - solved.ask[columns.ask]
+    reduced = value(columns, solved.prices) - solved.ask[columns.ask]
     return columns.take(reduced < -ROUNDING)
 
 

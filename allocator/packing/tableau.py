@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from allocator.packing.limits import Limit, limits_of
 from allocator.packing.problem import Problem, Stock
-from fleet.ledgers.kai import Cards, Instances, bound_gpus
-from fleet.ledgers.queues import SLACK_GPUS
-from fleet.shape import SHARE_UNITS, Shape
 from fleet.workload import Router
 
 Floats = NDArray[np.float64]
@@ -26,23 +24,23 @@ class Kind:
         domains: First of its pieces in the price vector, for each of its stocks.
         asks: Rows of the problem, shape (n,).
         capacity: Work of one replica by workload and piece, 0 = not on offer, shape (n, K).
-        charge: GPUs that a replica counts with in a queue, as KAI counts them, shape (K,).
+        charges: Units that a replica on each piece takes of each limit, shape (L, K).
     """
 
     domains: tuple[int, ...]
     asks: Ints
     capacity: Floats
-    charge: Floats
+    charges: Floats
 
     @property
     def width(self) -> int:
         """Pieces of one card of this kind."""
-        return self.charge.size
+        return int(self.capacity.shape[1])
 
     def of(self, among: NDArray[np.bool_]) -> Kind:
         """Return the kind with some of its workloads, given by a mask over all workloads of the problem."""
         kept = among[self.asks]
-        return Kind(self.domains, self.asks[kept], self.capacity[kept], self.charge)
+        return Kind(self.domains, self.asks[kept], self.capacity[kept], self.charges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +57,10 @@ class Tableau:
         fewest: Lower bound on replicas, shape (n,).
         most: Upper bound on replicas, shape (n,).
         penalty: Cost of one unit of work that stays uncarried, shape (n,).
-        queued: 1 where it counts against a queue, else 0, shape (n, Q).
-        limits: GPUs that each queue may be charged, shape (Q,).
+        weights: What each workload's replicas take of each limit for a unit of their piece, shape (n, L).
+        limits: How much of each limit may be taken, shape (L,).
         now: Replicas that run now by piece, shape (n, P).
-        queue_names: Queues in order of their index.
+        limit_names: What the limits are.
     """
 
     problem: Problem
@@ -74,10 +72,10 @@ class Tableau:
     fewest: Ints
     most: Ints
     penalty: Floats
-    queued: Floats
+    weights: Floats
     limits: Floats
     now: Ints
-    queue_names: tuple[str, ...]
+    limit_names: tuple[str, ...]
 
     @property
     def pieces(self) -> int:
@@ -89,9 +87,11 @@ def tableau_of(problem: Problem) -> Tableau:
     """Return the problem as arrays; stocks of one board are its fault domains and offer the same pieces."""
     asks = problem.asks
     offsets = tuple(np.cumsum([0, *(len(stock.pieces) for stock in problem.stocks)]).tolist())
-    queue_names = tuple(problem.queues)
+    limits = limits_of(problem)
     boards = sorted({stock.board.id for stock in problem.stocks})
-    kinds = (_kind(problem, offsets, board, shared=shared) for board in boards for shared in (False, True))
+    kinds = (
+        _kind(problem, limits, offsets, board, shared=shared) for board in boards for shared in (False, True)
+    )
     return Tableau(
         problem=problem,
         kinds=tuple(kind for kind in kinds if kind.asks.size),
@@ -102,21 +102,11 @@ def tableau_of(problem: Problem) -> Tableau:
         fewest=np.array([ask.limits.min_replicas for ask in asks], dtype=np.int64),
         most=np.array([ask.limits.max_replicas for ask in asks], dtype=np.int64),
         penalty=np.array([ask.penalty for ask in asks], dtype=float),
-        queued=np.array([[name in ask.queues for name in queue_names] for ask in asks], dtype=float).reshape(
-            len(asks), len(queue_names)
-        ),
-        limits=np.array(
-            [max(0.0, problem.queues[name] - _slack(problem, name)) for name in queue_names], dtype=float
-        ),
+        weights=np.array([limit.weights for limit in limits]).reshape(len(limits), len(asks)).T,
+        limits=np.array([limit.amount for limit in limits], dtype=float),
         now=_now(problem, offsets),
-        queue_names=queue_names,
+        limit_names=tuple(limit.name for limit in limits),
     )
-
-
-def _slack(problem: Problem, queue: str) -> float:
-    """Return what is left free: KAI asks a queue for up to a hundredth more than a share counts then."""
-    mine = (ask for ask in problem.asks if queue in ask.queues)
-    return SLACK_GPUS if any(shape.hundredths for ask in mine for shape in ask.works) else 0.0
 
 
 def _now(problem: Problem, offsets: Sequence[int]) -> Ints:
@@ -134,7 +124,9 @@ def _now(problem: Problem, offsets: Sequence[int]) -> Ints:
     return now
 
 
-def _kind(problem: Problem, offsets: Sequence[int], board: str, *, shared: bool) -> Kind:
+def _kind(
+    problem: Problem, limits: Sequence[Limit], offsets: Sequence[int], board: str, *, shared: bool
+) -> Kind:
     at = [index for index, stock in enumerate(problem.stocks) if stock.board.id == board]
     stock: Stock = problem.stocks[at[0]]
     nths = [nth for nth, piece in enumerate(stock.pieces) if bool(piece.hundredths) is shared]
@@ -147,13 +139,7 @@ def _kind(problem: Problem, offsets: Sequence[int], board: str, *, shared: bool)
         domains=tuple(offsets[index] + nths[0] for index in at) if nths else (),
         asks=rows,
         capacity=capacity[rows],
-        charge=np.array([_charge(piece) for piece in pieces], dtype=float),
+        charges=np.array([[limit.of(piece) for piece in pieces] for limit in limits], dtype=float).reshape(
+            len(limits), len(pieces)
+        ),
     )
-
-
-def _charge(piece: Shape) -> float:
-    """Return the GPUs that a bound replica counts with in its queue; shares are on the hundredth."""
-    if piece.hundredths:
-        return piece.hundredths / SHARE_UNITS
-    asked = Cards(piece.cards) if piece.is_whole else Instances({f"nvidia.com/mig-{piece.profile}": 1})
-    return bound_gpus(asked, 0)

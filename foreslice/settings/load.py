@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from actuator.objects.variants import Spreading
 from allocator.market import Market
 from capacity.catalogue import MODELS, ModelSpec
 from fleet.errors import InputError
@@ -86,6 +87,12 @@ def market_of(settings: Settings) -> Market:
     )
 
 
+def spreading_of(settings: Settings) -> Spreading:
+    """Return what fault domains are, and whose copies are spread over them."""
+    spread = frozenset(WorkloadKey(w.namespace, w.name) for w in settings.workloads if w.spread)
+    return Spreading(settings.fault_domain or "", spread)
+
+
 def workloads_of(settings: Settings) -> tuple[Workload, ...]:
     """Return the described workloads in the vocabulary of `fleet`."""
     return tuple(_workload(w) for w in settings.workloads)
@@ -137,6 +144,7 @@ def _workload(w: WorkloadSettings) -> Workload:
         mechanism=w.mechanism,
         scheduler=w.scheduler,
         way=w.way,
+        is_spread=w.spread,
     )
 
 

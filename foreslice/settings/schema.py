@@ -37,6 +37,9 @@ LabelName = Annotated[
 LabelText = Annotated[str, Field(pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$", max_length=63)]
 """Labels of objects as Kubernetes has them (concepts/overview/working-with-objects/labels.md)."""
 
+APART = 2
+"""Replicas that stand in different fault domains at least."""
+
 COLUMNS = {"timestamp", "series", "value"}
 """Columns of a recorded file that are no labels of a series."""
 
@@ -90,9 +93,13 @@ class WorkloadSettings(Group):
             "publish = nothing, only where it should be"
         ),
     ] = Way.OWN
-    queue: Annotated[Name | None, Field(description="queue whose limits its target keeps; default: none")] = (
-        None
-    )
+    queue: Annotated[
+        Name | None, Field(description="queue whose limits nothing of it goes beyond; default: none")
+    ] = None
+    spread: Annotated[
+        bool,
+        Field(description="its replicas stand in two fault domains at least; needs replicas.min of 2"),
+    ] = False
 
     @model_validator(mode="after")
     def _is_meant(self) -> WorkloadSettings:
@@ -209,6 +216,13 @@ class Settings(Group):
         dict[str, CardSettings],
         Field(description="kinds of cards, by what `foreslice capacity` calls them"),
     ] = Field(default_factory=dict)
+    fault_domain: Annotated[
+        LabelName | None,
+        Field(
+            description="node label whose values are fault domains, e.g. topology.kubernetes.io/zone; "
+            "default: none"
+        ),
+    ] = None
     queues: Annotated[dict[Name, QueueSettings], Field(description="queues of teams, by name")] = Field(
         default_factory=dict
     )
@@ -283,6 +297,17 @@ class Settings(Group):
             if workload.queue is not None and workload.queue not in self.queues:
                 known = ", ".join(self.queues) or "none is described"
                 raise _misplaced(f"is no queue of queues ({known})", "workloads", index, "queue")
+        return self
+
+    @model_validator(mode="after")
+    def _domains_are_known(self) -> Settings:
+        for index, workload in enumerate(self.workloads):
+            if workload.spread and self.fault_domain is None:
+                message = "needs fault_domain, the node label to spread over"
+                raise _misplaced(message, "workloads", index, "spread")
+            if workload.spread and workload.replicas.min < APART:
+                message = f"needs replicas.min of {APART}: one replica stands in one fault domain"
+                raise _misplaced(message, "workloads", index, "spread")
         return self
 
     @model_validator(mode="after")

@@ -110,9 +110,5 @@ def _shared(board, least_gib, power, speed):
 
 def tightened(problem, packing, part=0.97):
     """The same with queues that may use a little less than they would take."""
-    columns, queued = packing.packed.columns, packing.tableau.queued
-    taken = {
-        name: float(columns.charge @ queued[columns.ask, index])
-        for index, name in enumerate(packing.tableau.queue_names)
-    }
-    return replace(problem, queues={name: part * cards for name, cards in taken.items()})
+    taken = packing.packed.columns.charge.sum(axis=0).tolist()
+    return replace(problem, queues={n: part * gpus for n, gpus in zip(problem.queues, taken, strict=True)})

@@ -89,7 +89,7 @@ def pool(node, cards):
     )
 
 
-def fleet(cards=1, per_node=8, foreign=(), standings=()):
+def fleet(cards=1, per_node=8, foreign=(), standings=(), hosts=None):
     """A fleet of so many H100; nothing on it but `foreign`, devices held by others, by (node, name)."""
     nodes = [(f"node-{n}", min(per_node, cards - first)) for n, first in enumerate(range(0, cards, per_node))]
     pools = tuple(pool(node, size) for node, size in nodes)
@@ -100,6 +100,7 @@ def fleet(cards=1, per_node=8, foreign=(), standings=()):
         pools=pools,
         allocated=tuple(devices[taken] for taken in foreign),
         standings=tuple(standings),
+        hosts=hosts or {},
     )
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from allocator.packing.pack import pack
 from capacity.routing import carried
 from fleet.boards import A30_24GB
+from fleet.host import HostAmount
 from fleet.ledgers.kai import Cards, Instances, Share, asked_gpus, bound_gpus, card_mib
 from fleet.ledgers.queues import UNLIMITED, Queue, queues_of
 from fleet.mig import realise
@@ -27,6 +28,7 @@ def asks(draw, name, shares=(), queues=((),)):
     if shares and draw(st.booleans()):
         table = draw(st.dictionaries(st.sampled_from(shares), st.sampled_from([0.1, 0.2, 0.5]), min_size=1))
     floor = draw(st.integers(0, 3))
+    host = HostAmount(draw(st.sampled_from([0, 500, 8000])), draw(st.sampled_from([0, 16])) << 30)
     return ask(
         name,
         draw(works),
@@ -35,6 +37,7 @@ def asks(draw, name, shares=(), queues=((),)):
         floor,
         is_spread=draw(st.booleans()),
         queues=draw(st.sampled_from(queues)),
+        host=host,
     )
 
 
@@ -47,7 +50,8 @@ def problems(draw):
     limit = draw(st.none() | st.integers(0, 4))
     queues = ((), ("team",), ("team", "guaranteed"))
     named = [draw(asks(f"w{n}", shares, queues)) for n in range(draw(st.integers(1, 6)))]
-    stocks = tuple(stock(domain, cards=cards, shares=shares) for domain in domains)
+    host = draw(st.none() | st.just(HostAmount(20_000, 64 << 30)))
+    stocks = tuple(stock(domain, cards=cards, shares=shares, host=host) for domain in domains)
     limits = {} if limit is None else {"team": float(limit), "guaranteed": limit / 2}
     return problem(*named, stocks=stocks, queues=limits)
 
@@ -98,9 +102,20 @@ def test_cut_cards_hold_what_is_taken_of_them_and_every_cut_is_legal(asked):
 @given(problems())
 def test_queues_keep_their_limits(asked):
     packing = pack(asked)
-    for index, name in enumerate(packing.tableau.queue_names):
-        mine = packing.tableau.queued[packing.packed.columns.ask, index]
-        assert packing.packed.columns.charge @ mine <= asked.queues[name] + 1e-6
+    taken = packing.packed.columns.charge.sum(axis=0).tolist()
+    for gpus, limit in zip(taken, asked.queues.values(), strict=False):
+        assert gpus <= limit + 1e-6
+
+
+@settings(deadline=None, max_examples=25)
+@given(problems())
+def test_nodes_have_the_cpu_and_memory_of_all_that_runs_on_them(asked):
+    packing = pack(asked)
+    replicas = packing.packed.columns.counts.sum(axis=1).tolist()
+    hosts = [one.host for n, one in zip(replicas, asked.asks, strict=True) for _ in range(n)]
+    there = [one.host for one in asked.stocks]
+    if None not in there:
+        assert "" == sum(there, HostAmount()).lacks_for(sum(hosts, HostAmount()))
 
 
 def kai_ask(piece):

@@ -33,6 +33,21 @@ def test_kai_never_puts_more_on_a_card_than_it_has(label, shares):
     assert sum(card.held) <= card.mib <= label
 
 
+@given(LABELS, st.lists(HUNDREDTHS, min_size=1, max_size=12), st.randoms(use_true_random=False))
+def test_what_a_card_holds_in_hundredths_kai_puts_on_it_in_mib_and_no_hundredth_more(label, sizes, chance):
+    """Its card is the label down to full 100 MiB, of which each share is cut to whole MiB."""
+    held = [size for n, size in enumerate(sizes) if sum(sizes[: n + 1]) <= 100]
+    chance.shuffle(held)
+    card = Card(card_mib(label))
+    for size in held:
+        assert card.fits(Share(size / 100))
+        card = card.take(Share(size / 100))
+
+    left = 100 - sum(held)
+    assert left >= 99 or not card.fits(Share((left + 1) / 100))
+    assert 0 == card.mib % 100
+
+
 @given(LABELS, SHARES)
 def test_kai_asks_for_at_least_what_a_share_holds_and_counts_within_a_hundredth_of_it(label, share):
     size = card_mib(label)

@@ -10,6 +10,7 @@ from actuator.objects.variants import (
     TOGETHER,
     base_hash,
     gpu_claim,
+    is_spread_over,
     is_variant_of,
     variant_name,
     variant_objects,
@@ -107,6 +108,38 @@ def test_its_pods_would_rather_be_where_copies_are_beside_what_the_user_prefers(
     affinity = {"podAffinity": {PREFERRED: [term, TOGETHER], "kept": True}, "nodeAffinity": {"kept": True}}
     assert affinity == variant["spec"]["template"]["spec"]["affinity"]
     assert {"podAffinity": {PREFERRED: [TOGETHER]}} == plain["spec"]["template"]["spec"]["affinity"]
+
+
+ZONE = "topology.kubernetes.io/zone"
+OWN = {"labelSelector": {"matchLabels": {"app": "llama"}}, "topologyKey": ZONE}
+
+
+class TestSpreading:
+    def spec(self, base=None):
+        _, variant = variant_objects(
+            base or deployment(), TEMPLATES, "llama-1g", SMALL, (H100_80GB,), spread_over=ZONE
+        )
+        return variant["spec"]["template"]["spec"]
+
+    def test_its_pods_are_apart_from_all_of_their_workload_before_they_are_beside_copies(self):
+        affinity = self.spec()["affinity"]
+        assert {"weight": 100, "podAffinityTerm": OWN} == affinity["podAntiAffinity"][PREFERRED][0]
+        assert [{**TOGETHER, "weight": 1}] == affinity["podAffinity"][PREFERRED]
+
+    def test_no_place_is_refused_them(self):
+        [constraint] = self.spec()["topologySpreadConstraints"]
+        assert {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", **OWN} == constraint
+        assert is_spread_over(self.spec(), ZONE)
+        assert not is_spread_over(self.spec(), "rack")
+
+    def test_what_the_user_says_of_this_label_stays_and_of_others_too(self):
+        said = [{"topologyKey": "rack", "maxSkew": 2}, {"topologyKey": ZONE, "maxSkew": 3}]
+        for kept, made in ((said[:1], 2), (said, 2)):
+            base = deployment()
+            base["spec"]["template"]["spec"]["topologySpreadConstraints"] = kept
+            spread = self.spec(base)["topologySpreadConstraints"]
+            assert (kept, made) == (spread[: len(kept)], len(spread))
+            assert kept is base["spec"]["template"]["spec"]["topologySpreadConstraints"]
 
 
 def test_only_the_gpu_claim_points_to_another_template():

@@ -145,8 +145,9 @@ def test_shares_fill_a_card_and_never_share_it_with_slices():
 
 def test_a_queue_counts_shares_slices_and_cards_as_kai_does():
     shared = stock(shares=(25,), spans=(2,))
-    kinds = tableau_of(problem(ask("a", 0.5, {25: 0.25}), ask("b", 0.5, HALVES), stocks=(shared,))).kinds
-    charges = [charge for kind in kinds for charge in kind.charge.tolist()]
+    asks = ask("a", 0.5, {25: 0.25}), ask("b", 0.5, HALVES)
+    kinds = tableau_of(problem(*asks, stocks=(shared,), queues={"team": 9.0})).kinds
+    charges = [charge for kind in kinds for charge in kind.charges[0].tolist()]
     found = dict(zip((p.name for p in shared.pieces), charges, strict=True))
     assert (0.25, 1.0, 2.0, 3.0) == (found["25/100"], found["whole"], found["2x"], found["3g.40gb"])
     assert "25/100" == share_of(H100_80GB, 25).profile

@@ -8,6 +8,7 @@ import pytest
 from allocator.room import room_of
 from fleet.cluster import Replica
 from fleet.devices import first_fit, in_order_of_trial
+from fleet.host import Pods
 from fleet.shape import Shape
 from tests.builders.fleet import NOW_S, configuration, fleet, request, running, shape, standing
 
@@ -87,7 +88,7 @@ def test_replicas_of_copies_gather_where_copies_are_and_so_do_those_to_come():
     for shapes, nodes in (((True,), ["node-1"]), ((False, True), ["node-0", "node-1"])):
         trial = room
         for gathers in shapes:
-            _, trial = trial.fill(shape("2g.20gb"), 1, gathers=gathers)
+            _, trial = trial.fill(shape("2g.20gb"), 1, Pods(gathers=gathers))
         taken = {pool: len(names) for pool, names in trial.ledger.taken.items()}
         assert {"node-0": 1, "node-1": 1, **dict.fromkeys(nodes, 2)} == taken
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from allocator.market import Market
+from allocator.packing.problem import Stock
 from allocator.target import cards_of, target
 from fleet.ledgers.queues import UNLIMITED, Queue
 from fleet.workload import Limits, Router, Tier
@@ -69,7 +70,7 @@ def test_cards_of_others_are_left_to_them():
     foreign = (("node-0", "gpu-0"),)
     scene = asked(cards=2, foreign=foreign, a=0.9)
 
-    assert ["GPU-node-0-1"] == [card.uuid for card in cards_of(scene.fleet, (BOARD,))]
+    assert ["GPU-node-0-1"] == [card.uuid for card in cards_of(scene.fleet, (Stock(BOARD),))]
     assert 1 == target(scene).cards
 
 

@@ -9,7 +9,7 @@ from fleet.ledgers.queues import UNLIMITED, Queue
 from fleet.workload import WorkloadKey
 from foreslice import snapshot
 from foreslice.planning import print_plan
-from foreslice.settings.load import load, market_of, rules_of
+from foreslice.settings.load import load, market_of, rules_of, spreading_of, workloads_of
 from tests.unit.foreslice.test_planning import ONE, SETTINGS, asked
 from tests.unit.foreslice.test_settings import GOOD, HEAD
 
@@ -55,6 +55,37 @@ def test_what_cannot_be_is_refused_where_it_stands(tmp_path, text, says):
 def test_a_queue_that_is_not_described_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"workloads\[0\].queue: is no queue of queues \(search, rest\)"):
         read(tmp_path, QUEUES + HEAD + GOOD.replace("name: chat", "name: chat, queue: serch"))
+
+
+class TestFaultDomains:
+    ZONE = "fault_domain: topology.kubernetes.io/zone\n"
+    SPREAD = GOOD.replace("name: chat", "name: chat, spread: true, replicas: {min: 2}")
+
+    def test_label_and_workloads_arrive(self, tmp_path):
+        settings = read(tmp_path, self.ZONE + HEAD + self.SPREAD)
+        spreading = spreading_of(settings)
+        chat = WorkloadKey("default", "chat")
+        assert ("topology.kubernetes.io/zone", True) == (
+            spreading.of(chat),
+            workloads_of(settings)[0].is_spread,
+        )
+        assert "" == spreading.of(WorkloadKey("default", "other"))
+        assert "" == spreading_of(read(tmp_path, HEAD + GOOD)).label
+
+    @pytest.mark.parametrize(
+        ("text", "says"),
+        [
+            (HEAD + SPREAD, r"workloads\[0\].spread: needs fault_domain"),
+            (
+                ZONE + HEAD + SPREAD.replace("min: 2", "min: 1"),
+                r"workloads\[0\].spread: needs replicas.min of 2",
+            ),
+            ("fault_domain: a b\n" + HEAD + GOOD, "fault_domain"),
+        ],
+    )
+    def test_what_cannot_be_spread_is_refused_where_it_stands(self, tmp_path, text, says):
+        with pytest.raises(InputError, match=says):
+            read(tmp_path, text)
 
 
 def test_a_plan_from_a_snapshot_keeps_the_prices_and_limits_of_its_settings(tmp_path, capsys):

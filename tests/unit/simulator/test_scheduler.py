@@ -31,7 +31,7 @@ def ask(town, device_class, expression=None):
     return claim_and_run(town, name, exactly)
 
 
-def claim_and_run(town, name, exactly, **pod_spec):
+def claim_and_run(town, name, exactly, labels=None, **pod_spec):
     meta = {"namespace": "shop", "name": name}
     town.store.create(
         {
@@ -41,16 +41,16 @@ def claim_and_run(town, name, exactly, **pod_spec):
             "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
         }
     )
-    run(town, name, **pod_spec)
+    run(town, name, labels=labels, **pod_spec)
     town.wait(MINUTE_S)
     status = town.store.get(CLAIM, "shop", name).get("status", {})
     return status["allocation"]["devices"]["results"][0]["device"] if "allocation" in status else None
 
 
-def run(town, name, claim=None, **pod_spec):
+def run(town, name, claim=None, labels=None, **pod_spec):
     claims = [{"name": "r", "resourceClaimName": claim or name}]
     spec = {"containers": [{"name": "c"}], "resourceClaims": claims, **pod_spec}
-    meta = {"namespace": "shop", "name": name}
+    meta = {"namespace": "shop", "name": name, "labels": labels or {}}
     town.store.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
 
 
@@ -108,6 +108,40 @@ class TestAllocation:
         claim_and_run(town, "d", {"deviceClassName": "mig.nvidia.com"}, affinity=BESIDE_COPIES)
         claim_and_run(town, "e", {"deviceClassName": "mig.nvidia.com"}, affinity=BESIDE_COPIES)
         assert ["n1", "n1"] == [pod["spec"]["nodeName"] for pod in town.pods()[3:]]
+
+    def test_spread_pods_are_apart_over_domains_first_and_together_inside_one(self, town):
+        town = town({name: [H100_80GB] for name in ("n0", "n1", "n2", "n3")})
+        for number in range(4):
+            node = town.store.get(NODE, None, f"n{number}")
+            labels = {**node["metadata"]["labels"], "zone": "ab"[number // 2]}
+            town.store.replace({**node, "metadata": {**node["metadata"], "labels": labels}})
+        selector = {"matchLabels": {"app": "chat"}}
+        own = {"labelSelector": selector, "topologyKey": "zone"}
+        spread = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", **own}
+        apart = {"podAntiAffinity": {PREFERRED: [{"weight": 100, "podAffinityTerm": own}]}}
+        wish = {"affinity": {**BESIDE_COPIES, **apart}, "topologySpreadConstraints": [spread]}
+        labels = {"app": "chat", "foreslice.dev/variant": "chat-1g"}
+        for name in "abcd":
+            claim_and_run(town, name, {"deviceClassName": "mig.nvidia.com"}, labels, **wish)
+        assert ["n0", "n2", "n0", "n2"] == [pod["spec"]["nodeName"] for pod in town.pods()]
+
+    def test_other_wishes_for_domains_are_not_modelled(self, town):
+        town = town()
+        hard = {
+            "maxSkew": 1,
+            "whenUnsatisfiable": "DoNotSchedule",
+            "topologyKey": "zone",
+            "labelSelector": {},
+        }
+        with pytest.raises(NotModelledError, match="spreading pod a"):
+            claim_and_run(town, "a", {"deviceClassName": "mig.nvidia.com"}, topologySpreadConstraints=[hard])
+
+    def test_a_node_without_memory_for_a_pod_is_passed_over(self, town):
+        town = town({"n0": [H100_80GB], "n1": [H100_80GB]})
+        large = [{"name": "c", "resources": {"requests": {"memory": "1.5Ti"}}}]
+        for name in "abc":
+            claim_and_run(town, name, {"deviceClassName": "mig.nvidia.com"}, containers=large)
+        assert ["n0", "n1", None] == [pod["spec"].get("nodeName") for pod in town.pods()]
 
     def test_products_keep_boards_apart_that_share_a_profile_name(self, town):
         town = town({"n0": [A100_80GB], "n1": [H100_80GB]})

@@ -85,7 +85,8 @@ def test_namespaces_of_workloads_are_watched_and_no_others(server, cluster):
 
 
 def watched(server):
-    return {path.split("/")[4] for method, path in server.asked if method == "GET" and path.endswith("/pods")}
+    asked = (path.split("/") for method, path in server.asked if method == "GET")
+    return {path[5] for path in asked if path[-1] == "deployments"}
 
 
 def test_what_we_write_is_seen_at_once(cluster):
@@ -241,7 +242,7 @@ def test_a_stateful_set_is_scaled_by_its_own_scale_and_a_deployment_of_its_name_
 
 
 def test_nothing_is_seen_until_everything_was_listed_once(server, lead):
-    server.trouble[PODS.path("shop")] = UnavailableError("may not list pods in namespace shop")
+    server.trouble[PODS.path()] = UnavailableError("may not list pods")
     with closing(KubeCluster(server, ["shop"], lead)) as cluster:
         with pytest.raises(UnavailableError, match="may not list pods"):
             cluster.view([WEB])

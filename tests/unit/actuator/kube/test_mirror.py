@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actuator.kube.mirror import Mirror, Scope
-from actuator.kube.resources import CLAIMS, PLANS, PODS, SERVING
+from actuator.kube.resources import CLAIMS, NODES, PLANS, PODS, SERVING
 from actuator.manifest import version_of
 
 SHOP = Scope(PODS, "shop")
+CLAIMED = Scope(CLAIMS, "shop")
 NAMES = ("a", "b", "c")
 
 
@@ -30,10 +31,34 @@ def test_it_begins_with_nothing(mirror):
 
 
 def test_objects_say_what_they_are_and_leave_out_who_owns_their_fields(mirror):
-    body = pod(spec={"x": 1})
+    body = {**pod(), "data": {"x": 1}}
     body["metadata"]["managedFields"] = [{"manager": "kubectl"}]
-    mirror.replace(SHOP, [body], "1")
-    assert {**pod(spec={"x": 1}), "apiVersion": "v1", "kind": "Pod"} == mirror.get(SHOP, "web")
+    mirror.replace(CLAIMED, [body], "1")
+    expected = {**pod(), "data": {"x": 1}, "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim"}
+    assert expected == mirror.get(CLAIMED, "web")
+
+
+def test_of_a_pod_is_kept_what_is_read_and_no_secret_of_its_containers(mirror):
+    asks = {"resources": {"requests": {"cpu": "2"}}}
+    body = pod(spec={"nodeName": "n0", "containers": [{"env": [{"name": "TOKEN", "value": "s"}], **asks}]})
+    mirror.take(SHOP, {**body, "status": {"phase": "Running", "hostIP": "10.0.0.1"}})
+    kept = mirror.get(SHOP, "web")
+    assert {"nodeName": "n0", "containers": [asks]} == kept["spec"]
+    assert {"phase": "Running"} == kept["status"]
+
+
+def test_a_node_that_only_says_that_it_is_there_is_no_news(mirror):
+    nodes = Scope(NODES)
+    beats = [
+        {"metadata": {"name": "n0", "resourceVersion": str(n)}, "status": {"conditions": [n]}} for n in (1, 2)
+    ]
+    mirror.take(nodes, beats[0])
+    before = mirror.version
+    mirror.take(nodes, beats[1])
+    assert (before, "2") == (mirror.version, version_of(mirror.list(nodes)[0]))
+    moved = {"name": "n0", "resourceVersion": "3", "labels": {"zone": "a"}}
+    mirror.take(nodes, {**beats[1], "metadata": moved})
+    assert before != mirror.version
 
 
 @pytest.mark.parametrize("resource", SERVING, ids=lambda resource: resource.kind)

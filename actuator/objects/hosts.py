@@ -1,0 +1,99 @@
+"""Nodes beside their cards: fault domains, and what pods have left of CPU and memory."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from functools import lru_cache
+from math import ceil
+
+from kubernetes.utils.quantity import parse_quantity
+
+from actuator.manifest import Json, labels_of
+from actuator.objects.pods import is_over
+from fleet.host import NOTHING, Host, HostAmount
+
+MILLI = 1000
+
+
+def hosts_of(nodes: Iterable[Json], pods: Iterable[Json], label: str) -> dict[str, Host]:
+    """Return nodes by name, with what is left of them beside their pods.
+
+    A cordoned node has nothing left; one that does not say what it has is not bounded.
+
+    Args:
+        nodes: Nodes.
+        pods: Pods of all namespaces.
+        label: Node label that names the fault domain, empty = there are none.
+    """
+    taken: defaultdict[str, HostAmount] = defaultdict(HostAmount)
+    for pod in pods:
+        if (node := pod["spec"].get("nodeName")) and not is_over(pod):
+            taken[node] += host_amount(pod["spec"])
+    return {node["metadata"]["name"]: _host(node, taken[node["metadata"]["name"]], label) for node in nodes}
+
+
+def _host(node: Json, taken: HostAmount, label: str) -> Host:
+    domain = str(labels_of(node).get(label, ""))
+    there = (node.get("status") or {}).get("allocatable")
+    if (node.get("spec") or {}).get("unschedulable"):
+        return Host(domain, NOTHING)
+    if not there:
+        return Host(domain)
+    return Host(domain, _amount(there) + HostAmount(pods=_whole(there.get("pods", "0"))) - taken)
+
+
+def host_amount(spec: Json) -> HostAmount:
+    """Return what a pod takes of its node, as kube-scheduler counts it (KEP-753, KEP-2837).
+
+    Containers and sidecars together, or what the largest init container takes beside the sidecars before it;
+    what is asked for the pod as a whole goes before either. Limits stand for requests that are not given.
+    """
+    total = sum((_of_container(one) for one in spec.get("containers") or ()), NOTHING)
+    sidecars = most = NOTHING
+    for one in spec.get("initContainers") or ():
+        asked = _of_container(one) + sidecars
+        most = _each(max, most, asked)
+        if one.get("restartPolicy") == "Always":
+            sidecars = asked
+    total = _each(max, total + sidecars, most)
+    whole = _asked(spec.get("resources"))
+    if "cpu" in whole or "memory" in whole:
+        of_pod = _amount(whole)
+        total = HostAmount(
+            of_pod.cpu_m if "cpu" in whole else total.cpu_m,
+            of_pod.memory_bytes if "memory" in whole else total.memory_bytes,
+        )
+    return total + _amount(spec.get("overhead") or {}) + HostAmount(pods=1)
+
+
+def _of_container(container: Json) -> HostAmount:
+    return _amount(_asked(container.get("resources")))
+
+
+def _asked(resources: Json | None) -> Json:
+    named = resources or {}
+    return {**(named.get("limits") or {}), **(named.get("requests") or {})}
+
+
+def _amount(resources: Json) -> HostAmount:
+    return HostAmount(_milli(resources.get("cpu", "0")), _whole(resources.get("memory", "0")))
+
+
+def _each(of: Callable[[int, int], int], one: HostAmount, other: HostAmount) -> HostAmount:
+    return HostAmount(of(one.cpu_m, other.cpu_m), of(one.memory_bytes, other.memory_bytes))
+
+
+@lru_cache(maxsize=4096)
+def _parsed(quantity: str) -> Decimal:
+    parsed: Decimal = parse_quantity(quantity)  # type: ignore[no-untyped-call]  # shipped without types
+    return parsed
+
+
+def _milli(quantity: str) -> int:
+    return ceil(_parsed(quantity) * MILLI)
+
+
+def _whole(quantity: str) -> int:
+    return ceil(_parsed(quantity))
