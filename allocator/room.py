@@ -95,7 +95,7 @@ class Room:
         return placed, after
 
     def limit(self, shape: Shape, pods: Pods = NOBODY_S) -> str:
-        """Return what beside cards keeps one more replica out, one clause; empty = cards alone, or nothing."""
+        """Return what beside cards keeps one more replica out, one clause; empty = nothing does."""
         refusal = self.teams.refusal(pods.workload, shape)
         if refusal is not None:
             return refusal
