@@ -23,7 +23,8 @@ from predictor.features import Target
 from predictor.recipe import Question, Recipes
 from predictor.scorecard import card
 from predictor.season import season_strength
-from predictor.sources.demand_table import Columns, TidySeries, read_tidy
+from predictor.sources.demand_table import Columns, TidySeries, tidy_or_why_not
+from predictor.sources.times import in_seconds
 from predictor.steps import DAY_S
 
 LEAST_BEFORE_S = DAY_S
@@ -64,6 +65,10 @@ def run_backtest(asked: Asked, *, plot: Path | None, as_json: bool) -> None:
     with show.progress() as on_progress:
         runs, skipped = _chosen(asked, question)
         done, cost = scored(runs, question, recipes, on_progress)
+    done, unknown = _known(done)
+    skipped |= unknown
+    if not done:
+        raise _nothing(asked.file, skipped)
     figures = {"file": str(asked.file), "target": question.target.value} | report(
         done, cost, question.quantiles, skipped
     )
@@ -102,22 +107,41 @@ def scored(
 
 def _chosen(asked: Asked, question: Question) -> tuple[list[tuple[TidySeries, int]], dict[str, str]]:
     """Return the series that can be scored with the first step that is, and why others cannot."""
-    runs, skipped = [], {}
-    for tidy in read_tidy(asked.file, asked.columns):
+    runs: list[tuple[TidySeries, int]] = []
+    skipped: dict[str, str] = {}
+    wrong: list[InputError] = []
+    for name, tidy in tidy_or_why_not(asked.file, asked.columns):
+        if isinstance(tidy, InputError):
+            wrong.append(tidy)
+            skipped[name] = tidy.what
+            continue
         test_from = _test_from(tidy, asked)
         because = _too_little(tidy, test_from, question)
         if because:
-            skipped[tidy.name] = because
+            skipped[name] = because
         else:
             runs.append((tidy, test_from))
+    if len(wrong) == len(skipped) and not runs:
+        raise wrong[0]
     if not runs:
-        name, because = next(iter(skipped.items()))
-        raise InputError(
-            f"has no series that can be scored ({name}: {because})",
-            where=str(asked.file),
-            fix="give at least three days of demand, or other windows",
-        )
+        raise _nothing(asked.file, skipped)
     return runs, skipped
+
+
+def _known(done: list[Backtested]) -> tuple[list[Backtested], dict[str, str]]:
+    """Return the series of which a window could be scored, and why others could not."""
+    known = [run for run in done if any(run.cards.values())]
+    unknown = [run for run in done if not any(run.cards.values())]
+    return known, {run.tidy.name: "no window of its test is known whole" for run in unknown}
+
+
+def _nothing(file: Path, skipped: dict[str, str]) -> InputError:
+    name, because = next(iter(skipped.items()))
+    return InputError(
+        f"has no series that can be scored ({name}: {because})",
+        where=str(file),
+        fix="give at least three days of demand, and windows of whole steps",
+    )
 
 
 def _too_little(tidy: TidySeries, test_from: int, question: Question) -> str:
@@ -143,7 +167,7 @@ def _test_from(tidy: TidySeries, asked: Asked) -> int:
 
 def _moment(text: str) -> float:
     try:
-        return float(text)
+        return float(in_seconds(np.array([float(text)]))[0])
     except ValueError:
         stamp = pd.to_datetime(text, utc=True, errors="coerce")
     if pd.isna(stamp):

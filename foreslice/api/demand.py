@@ -13,6 +13,7 @@ from fleet.boards import H100_80GB
 from fleet.errors import InputError
 from foreslice.api.prometheus import demand_of_prometheus
 from predictor.sources.demand_table import ONLY, Columns, TidySeries, read_table, tidy
+from predictor.sources.times import seconds_of
 from predictor.tidy import COLUMNS, State
 from simulator.offered import EPOCH_S
 from simulator.tenants import shipped_tenants
@@ -110,7 +111,7 @@ def _of_file(path: Path, time: str, by: str, value: str) -> pd.DataFrame:
     read = tidy(table, Columns(time, by, value), path)  # refuses what is no demand
     given = pd.DataFrame(
         {
-            "time": _utc(table[time]),
+            "time": pd.to_datetime(seconds_of(table[time], path), unit="s", utc=True),
             "workload": table[by].astype(str) if by else ONLY,
             "requests_per_s": pd.to_numeric(table[value], errors="coerce"),
         }
@@ -124,12 +125,6 @@ def _of_file(path: Path, time: str, by: str, value: str) -> pd.DataFrame:
     if not read:
         raise InputError("holds no series", where=str(path), fix="give a file with demand over time")
     return _with_states(given)
-
-
-def _utc(column: pd.Series) -> pd.Series:
-    if pd.api.types.is_numeric_dtype(column):
-        return pd.to_datetime(column, unit="s", utc=True)
-    return pd.to_datetime(column, utc=True, format="ISO8601")
 
 
 def _with_states(table: pd.DataFrame) -> pd.DataFrame:

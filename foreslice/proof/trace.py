@@ -11,7 +11,8 @@ import pandas as pd
 
 from fleet.errors import InputError
 from predictor.ports import BUCKET_S
-from predictor.sources.demand_table import Columns, TidySeries, read_table, seconds_of, tidy
+from predictor.sources.demand_table import Columns, TidySeries, read_table, tidy
+from predictor.sources.times import seconds_of
 
 TIMES = ("timestamp", "t_s", "time")
 """Names that the column with the time may have, in this order."""

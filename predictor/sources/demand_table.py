@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from fleet.errors import InputError
 from predictor.ports import Bools, Floats
+from predictor.sources.times import seconds_of
 from predictor.steps import DAY_S, StepSeries
 
 ONLY = "all"
@@ -29,6 +30,12 @@ PARTIAL = 0.1
 
 PARTIAL_S = 3600
 """For how long after a gap they may be."""
+
+SPREAD = 100
+"""Steps a row from which times are taken for wrong: one of them is years from the others."""
+
+UNNAMED = "unnamed"
+"""Name of the series of rows that say none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,8 @@ class TidySeries:
 def read_tidy(path: Path, columns: Columns) -> list[TidySeries]:
     """Return the series of a CSV (`.gz` too) or Parquet file, in the order in which they appear.
 
-    Times are seconds since the epoch (or since anything else), or timestamps; without a zone they are UTC.
+    Times are seconds since the epoch (or since anything else), milli-, micro- or nanoseconds since the epoch,
+    or timestamps; without a zone they are UTC.
     The step of a series is the median distance of its times. A time without a row, an empty value or NaN
     is unknown, never zero. Values are demand: negative ones are refused.
 
@@ -71,17 +79,30 @@ def read_tidy(path: Path, columns: Columns) -> list[TidySeries]:
 
 def tidy(table: pd.DataFrame, columns: Columns, path: Path) -> list[TidySeries]:
     """Return the series of a table that was read from `path`, likewise."""
+    return [_series(name, rows, path) for name, rows in _split(table, columns, path)]
+
+
+def tidy_or_why_not(path: Path, columns: Columns) -> Iterator[tuple[str, TidySeries | InputError]]:
+    """Yield each name in a file with its series, or with what is wrong with that one; else as `read_tidy`."""
+    for name, rows in _split(_read(path, columns), columns, path):
+        try:
+            yield name, _series(name, rows, path)
+        except InputError as error:
+            yield name, error
+
+
+def _split(table: pd.DataFrame, columns: Columns, path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
     _refuse_missing(table, columns, path)
     if table.empty:
         raise InputError("holds no rows", where=str(path), fix="give a file with demand over time")
     frame = pd.DataFrame(
         {
-            "by": table[columns.by].astype(str) if columns.by else ONLY,
+            "by": table[columns.by].astype("string").fillna(UNNAMED) if columns.by else ONLY,
             "t": seconds_of(table[columns.time], path),
             "value": _values(table[columns.value], path),
         }
     )
-    return [_series(str(name), rows, path) for name, rows in frame.groupby("by", sort=False)]
+    yield from ((str(name), rows) for name, rows in frame.groupby("by", sort=False))
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -97,7 +118,7 @@ def _read(path: Path, columns: Columns | None) -> pd.DataFrame:
     fix = "give a tidy CSV (.csv, .csv.gz) or Parquet file"
     try:
         if path.suffix == ".parquet":
-            return pd.read_parquet(path)
+            return _parquet(path)
         return pd.read_csv(path, usecols=lambda name: wanted is None or name in wanted, low_memory=False)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", where=str(path), fix=fix) from error
@@ -119,31 +140,21 @@ def _refuse_missing(table: pd.DataFrame, columns: Columns, path: Path) -> None:
 
 def _all_columns(path: Path) -> list[str]:
     if path.suffix == ".parquet":
-        return [str(name) for name in pd.read_parquet(path).columns]
+        return [str(name) for name in _parquet(path).columns]
     return [str(name) for name in pd.read_csv(path, nrows=0).columns]
 
 
-def seconds_of(column: pd.Series, path: Path) -> Floats:
-    """Return the times of a column, seconds since whatever they count from; `InputError` if one is none."""
-    if pd.api.types.is_numeric_dtype(column):
-        seconds = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    else:
-        stamps = pd.to_datetime(column, utc=True, format="ISO8601", errors="coerce")
-        seconds = np.where(stamps.isna(), np.nan, stamps.dt.as_unit("us").astype("int64") / 1e6)
-    if not np.isfinite(seconds).all():
-        row = int(np.argmin(np.isfinite(seconds)))
-        raise InputError(
-            f"{column.name} {str(column.iloc[row])!r} in row {row + 1} is no time",
-            where=str(path),
-            fix="write seconds or ISO 8601 timestamps, or name another column with --time",
-        )
-    return seconds
+def _parquet(path: Path) -> pd.DataFrame:
+    """Return a Parquet file's columns; those that pandas keeps as its index are columns too."""
+    table = pd.read_parquet(path)
+    return table if table.index.names == [None] else table.reset_index()
 
 
 def _values(column: pd.Series, path: Path) -> Floats:
     numbers = pd.to_numeric(column, errors="coerce")
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     is_bad = (np.isnan(values) & column.notna().to_numpy()) | np.isinf(values) | (values < 0)
+    is_bad |= pd.api.types.is_datetime64_any_dtype(column)
     if is_bad.any():
         row = int(np.argmax(is_bad))
         raise InputError(
@@ -175,6 +186,12 @@ def _series(name: str, rows: pd.DataFrame, path: Path) -> TidySeries:
             f"{is_off.mean():.0%} of its times are not whole steps of {step_s} s apart",
             where=where,
             fix="resample it to equal steps first",
+        )
+    if index[-1] > SPREAD * len(times):
+        raise InputError(
+            f"has {len(times)} rows over {index[-1] + 1} steps of {step_s} s",
+            where=where,
+            fix="take out times that are far from the others",
         )
     grid = np.full(index[-1] + 1, np.nan)
     grid[index] = values

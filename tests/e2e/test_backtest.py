@@ -76,6 +76,14 @@ def test_a_series_that_is_too_short_is_left_out_and_said_so(backtest, demand):
     assert ("new", True) == (name, "less than a day" in because)
 
 
+def test_demand_that_ends_before_the_test_is_left_out_and_said_so(backtest, tmp_path):
+    path, values = tmp_path / "dead.csv", office(2.9)
+    values[2 * DAY :] = np.nan
+    pd.DataFrame({"t": HALF_HOUR_S * np.arange(len(values)), "rate": values}).to_csv(path, index=False)
+    code, _, err = backtest(path, "--time", "t", "--value", "rate", "--windows", "30m")
+    assert (2, True) == (code, "all: no window of its test is known whole" in err)
+
+
 def test_a_table_for_people(backtest, demand):
     code, out, _ = backtest(demand, *COLUMNS, "--windows", "30m", "--quantiles", ".95")
     assert 0 == code

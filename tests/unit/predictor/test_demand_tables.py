@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fleet.errors import InputError
-from predictor.sources.demand_table import Columns, read_tidy
+from predictor.sources.demand_table import Columns, read_tidy, tidy_or_why_not
 
 COLUMNS = Columns("t", "who", "demand")
 ALONE = Columns("t", "", "demand")
@@ -50,6 +50,30 @@ def test_timestamps_are_utc_unless_they_say(write, zone):
 def test_timestamps_that_say_where_they_are_from_are_taken_at_their_word(write):
     (one,) = read_tidy(write([(f"2026-03-01T09:0{minute}:00+09:00", "a", 1) for minute in range(3)]), COLUMNS)
     assert 1772323200 == one.series.start_s
+
+
+@pytest.mark.parametrize("per_s", [1, 1e3, 1e6, 1e9])
+def test_numbers_since_the_epoch_are_of_any_usual_unit(write, per_s):
+    rows = [(int((1772323200 + 60 * minute) * per_s), "a", minute) for minute in range(3)]
+    (one,) = read_tidy(write(rows), COLUMNS)
+    assert (1772323200, 60) == (one.series.start_s, one.series.step_s)
+
+
+def test_the_index_of_a_parquet_file_is_a_column(tmp_path):
+    path = tmp_path / "demand.parquet"
+    pd.DataFrame(ROWS, columns=["t", "who", "demand"]).set_index("t").to_parquet(path)
+    assert ["a", "b"] == [one.name for one in read_tidy(path, COLUMNS)]
+
+
+def test_rows_without_a_name_are_a_series_too(write):
+    rows = [*ROWS, (0, None, 9), (60, None, 8)]
+    assert ["a", "b", "unnamed"] == [one.name for one in read_tidy(write(rows), COLUMNS)]
+
+
+def test_a_series_that_is_wrong_does_not_hide_the_others(write):
+    found = dict(tidy_or_why_not(write([*ROWS, (0, "once", 1)]), COLUMNS))
+    assert ["a", "b", "once"] == list(found)
+    assert "has no two times" == found["once"].what
 
 
 def test_what_has_no_row_or_no_value_is_unknown(write):
@@ -106,6 +130,8 @@ def test_partial_steps_are_judged_by_the_past_alone(write):
         (ROWS, ALONE, "rows with a time that is there already.*--by"),
         ([(0, "a", 1)], COLUMNS, "series a: has no two times"),
         ([(0, "a", 1), (7, "a", 1), (60, "a", 1), (99, "a", 1), (200, "a", 1)], COLUMNS, "not whole steps"),
+        ([*((60 * n, "a", 1) for n in range(150)), (6e9, "a", 1)], COLUMNS, "151 rows over .* far from the"),
+        ([(0, "a", pd.Timestamp(0)), (60, "a", pd.Timestamp(1))], COLUMNS, "is no demand"),
         ([(60 * n + (n % 3 == 0) * 25, "a", 1) for n in range(90)], COLUMNS, "not whole steps"),
     ],
 )
