@@ -43,7 +43,7 @@ class GatedLadders:
         capacity = CapacityModel(self.boards, self.models)
         offers = offers_for(workload, self.boards, capacity, (DEFAULT_MIX,))
         terms = Terms(
-            lead_s=self.timing.lead_s + self.timing.tick_s,
+            lead_s=lambda: self.learnt.leads_s.get(workload.key, self.timing.lead_s) + self.timing.tick_s,
             quiet_s=self.timing.quiet_s,
             quantile=lambda: self.learnt.notches.of(workload.tier),
             unserved=workload.tier.unserved_share,

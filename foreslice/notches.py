@@ -9,7 +9,7 @@ import numpy as np
 import structlog
 
 from fleet.demand import QUANTILES, Unserved
-from fleet.workload import Tier
+from fleet.workload import Tier, WorkloadKey
 from predictor.ports import Floats
 from predictor.shared import Shelf
 
@@ -90,7 +90,9 @@ class Learnt:
     Attributes:
         shelf: Where the model is that they share.
         notches: Which quantile each tier pays for.
+        leads_s: How long changes of each workload take, once a cluster was seen.
     """
 
     shelf: Shelf = field(default_factory=Shelf)
     notches: Notches = field(default_factory=Notches)
+    leads_s: dict[WorkloadKey, float] = field(default_factory=dict)

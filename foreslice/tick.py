@@ -148,7 +148,10 @@ class Loop:
         """Read the buckets that closed and forecast anew; on trouble the last forecasts stay and age."""
         self._learnt.shelf.look(self._clock.now_s())
         try:
-            self._outlooks = self._observatory.refresh(self._clock.now_s(), ready_shapes(self._view([])))
+            fleet = self._view([])
+            if fleet is not None:
+                self._learnt.leads_s.update({key: one.lead_s for key, one in self._timings(fleet).items()})
+            self._outlooks = self._observatory.refresh(self._clock.now_s(), ready_shapes(fleet))
             self.forecast_trouble = ""
             self._learnt.notches.turn(self._clock.now_s(), self._unserved())
         except UnavailableError as error:

@@ -25,8 +25,8 @@ BEYOND = 5
 one."""
 
 FAMILIAR = 1.0
-"""Times the highest demand so far above which no model is believed: a level near nothing makes logs
-explode."""
+"""Times the highest demand so far above which no model is believed, nor any rise: a level near nothing
+makes logs explode."""
 
 CUT = 3.0
 """Times the highest demand so far at which a forecast is cut: nothing like it is in the history."""
@@ -34,6 +34,10 @@ CUT = 3.0
 NOTHING = 0.1
 """Share of the floor below which nothing is forecast while nothing comes: models, on a log scale over the
 floor, never say nothing."""
+
+DAYS_UP_TO = 0.95
+"""Quantile above which the rise of days before says nothing: three days do not know what comes once in a
+hundred windows."""
 
 TRUST = 4.0
 """Weight, before anything is known, of last + residual; others have one."""
@@ -52,6 +56,7 @@ class Origin(NamedTuple):
         floor: What was added to both.
         hour: The highest step of the last hour.
         seasonal: Highest of the newest demand and of the same window a week ago; NaN where that is not known.
+        rise: How far the same window rose on days before, on a square-root scale; NaN where that is not known.
         highest: Highest demand seen.
         learned: By model and quantile, log of the demand ahead over level; NaN where there is no model.
         anchored: By model, log of the median ahead over the newest demand.
@@ -62,6 +67,7 @@ class Origin(NamedTuple):
     floor: float
     hour: float
     seasonal: float
+    rise: float
     highest: float
     learned: Floats
     anchored: Floats
@@ -75,6 +81,7 @@ class Origin(NamedTuple):
             table.floor[step],
             table.hour[step],
             table.seasonal[step],
+            table.rise[step],
             highest,
             learned,
             anchored,
@@ -104,8 +111,9 @@ class Blend:
 
     Experts are the average of the models with a share of its conformal shift, its median + residual, each
     model as it is, the models' medians anchored on the newest demand, last + residual with a long and a short
-    memory, and as much of the last hour's highest step and of max(last, last week). They are mixed by how
-    they did; where the mixture covered too little of late it is shifted up.
+    memory, last + the usual rise of the hour + residual, and as much of the last hour's highest step and of
+    max(last, last week). They are mixed by how they did; where the mixture covered too little of late it is
+    shifted up.
 
     Args:
         quantiles: Rising.
@@ -124,6 +132,7 @@ class Blend:
         self._lately = Errors(short, quantiles)
         self._hour = Errors(memory, quantiles)
         self._seasonal = Errors(memory, quantiles)
+        self._risen = Errors(memory, quantiles)
         self._middle = Errors(memory, quantiles)
         self._mixture: Mixture | None = None
 
@@ -155,13 +164,15 @@ class Blend:
             actual: What came.
             is_bound: Whether that is only a lower bound; then it may raise a quantile and never lower one.
         """
-        last, hour, seasonal = _centres(origin)
+        last, hour, seasonal, risen = _centres(origin)
         root = math.sqrt(actual)
         self._last.add(at, (root - last,), is_bound=is_bound)
         self._lately.add(at, (root - last,), is_bound=is_bound)
         self._hour.add(at, (root - hour,), is_bound=is_bound)
         if math.isfinite(seasonal):
             self._seasonal.add(at, (root - seasonal,), is_bound=is_bound)
+        if math.isfinite(risen):
+            self._risen.add(at, (root - risen,), is_bound=is_bound)
         if said is None:
             return
         ahead = math.log(actual + origin.floor)
@@ -173,12 +184,14 @@ class Blend:
             self._mixture.learn(said.experts, said.mixed, actual)
 
     def _simple(self, origin: Origin) -> Floats:
-        last, hour, seasonal = _centres(origin)
+        last, hour, seasonal, risen = _centres(origin)
+        usual = np.where(self._quantiles <= DAYS_UP_TO, risen + self._risen.quantiles(), np.nan)
         said = [
             last + self._last.quantiles(),
             last + self._lately.sure_quantiles(),
             hour + self._hour.quantiles(),
             seasonal + self._seasonal.quantiles(),
+            np.minimum(usual, math.sqrt(FAMILIAR * origin.highest)),
         ]
         demand: Floats = np.maximum(np.vstack(said), 0.0) ** 2
         return demand
@@ -275,10 +288,11 @@ class Errors:
 _ROUND_OFF = 1e-9
 
 
-def _centres(origin: Origin) -> tuple[float, float, float]:
-    """Return what simple experts add their errors to, on a square-root scale: newest, hour's and seasonal."""
-    newest = max(origin.last - origin.floor, 0.0)
-    return math.sqrt(newest), math.sqrt(origin.hour), math.sqrt(origin.seasonal)
+def _centres(origin: Origin) -> tuple[float, float, float, float]:
+    """Return what simple experts add errors to, on a square-root scale: newest, hour's, seasonal and risen."""
+    newest = math.sqrt(max(origin.last - origin.floor, 0.0))
+    risen = max(newest + origin.rise, 0.0)  # in this order an unknown rise stays unknown
+    return newest, math.sqrt(origin.hour), math.sqrt(origin.seasonal), risen
 
 
 def _middle(logs: Floats, origin: Origin) -> float:

@@ -39,6 +39,9 @@ _HOUR_S = 3600
 _SAME_MINUTES = 6
 """Hours over which the same minutes of the hour are looked at: what cron starts."""
 
+_DAYS = 3
+"""Days that the usual rise is the median of; their mean follows one odd day."""
+
 _WEEK_S = 7 * DAY_S
 
 _TINY = 1e-9
@@ -67,6 +70,8 @@ class Features:
         floor: What was added.
         hour: The highest step of the last hour, the newest demand if none is known.
         seasonal: The higher of the newest demand and the same window a week ago, NaN where that is not known.
+        rise: How far the same window stood above its newest demand on the three days before, on a square-root
+            scale: the median of those that are known, NaN without any.
         target: Highest demand of the window ahead (or of the step that ends it); NaN where not known whole.
         is_bound: Where that is a lower bound.
     """
@@ -78,6 +83,7 @@ class Features:
     floor: Floats
     hour: Floats
     seasonal: Floats
+    rise: Floats
     target: Floats
     is_bound: Bools
 
@@ -120,6 +126,7 @@ def features(
             floor=past.floor[since:],
             hour=hour,
             seasonal=np.maximum(newest_demand, ago(asked, series.steps_in(_WEEK_S), width)[since:]),
+            rise=_rise(past, width, asked),
             target=asked[since:],
             is_bound=_is_bound(series, width)[since:],
         )
@@ -157,6 +164,19 @@ def _is_bound(series: StepSeries, width: int) -> Bools:
     opened = np.arange(1, len(series) + 1)
     is_bound: Bools = bounds[opened + width] > bounds[opened]
     return is_bound
+
+
+def _rise(past: _Past, width: int, asked: Floats) -> Floats:
+    """Return `Features.rise` of the steps asked for."""
+    day = past.series.steps_in(DAY_S)
+    rises = np.sqrt(asked) - np.sqrt(past.newest)
+    known = [shifted(rises, k * day, past.since) for k in range(1, _DAYS + 1) if k * day >= width]
+    if not known:
+        return np.full(len(asked) - past.since, np.nan)
+    rows = np.sort(np.column_stack(known), axis=1)  # unknown ones last
+    row, n = np.arange(len(rows)), np.isfinite(rows).sum(axis=1)
+    median: Floats = (rows[row, np.maximum(n - 1, 0) // 2] + rows[row, n // 2 * (n > 0)]) / 2
+    return median
 
 
 class _Past:

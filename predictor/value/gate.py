@@ -47,7 +47,7 @@ class Terms:
     """What a forecast is used for, and by which limits.
 
     Attributes:
-        lead_s: From deciding an addition to its replica being ready.
+        lead_s: From deciding an addition to its replica being ready, as far as is known at the moment.
         quiet_s: For how long less must be wanted before capacity is given up.
         quantile: Of demand that capacity must meet, at the moment.
         unserved: Share of the work that may go unserved: what rules are tuned to.
@@ -55,7 +55,7 @@ class Terms:
         fewest: Pieces that there always are.
     """
 
-    lead_s: float
+    lead_s: Callable[[], float]
     quiet_s: float
     quantile: Callable[[], float]
     unserved: float
@@ -65,13 +65,13 @@ class Terms:
     @property
     def window(self) -> int:
         """Index of the window of the grid that is looked across, seen from the end of a bucket."""
-        horizon_s = self.lead_s + BUCKET_S
+        horizon_s = self.lead_s() + BUCKET_S
         return min(bisect_left(WINDOWS_S, horizon_s), len(WINDOWS_S) - 1)
 
     @property
     def limits(self) -> Limits:
         """The limits in minutes."""
-        lag, quiet = math.ceil(self.lead_s / BUCKET_S), math.ceil(self.quiet_s / BUCKET_S)
+        lag, quiet = math.ceil(self.lead_s() / BUCKET_S), math.ceil(self.quiet_s / BUCKET_S)
         return Limits(lag, max(1, quiet), self.grain, self.fewest)
 
 
@@ -87,7 +87,6 @@ class Gate:
     """
 
     def __init__(self, terms: Terms, minute: int = 0) -> None:
-        self.window = terms.window
         self._terms = terms
         self._minute = minute
         self.begin(0)
@@ -100,8 +99,7 @@ class Gate:
         self._said = array("f")
         self._rule: Rule | None = None
         self._worth = _too_early(0)
-        width = WINDOWS_S[self.window] // BUCKET_S
-        self._breaker = Breaker(HOUR_MIN // STRIDE, max(1, width // STRIDE))
+        self._look_across(self._terms.window)
 
     @property
     def is_due(self) -> bool:
@@ -114,11 +112,23 @@ class Gate:
         return self._end_min % HOUR_MIN == self._minute
 
     def append(self, work: float, *, is_censored: bool) -> None:
-        """Take in the next closed bucket (NaN = unknown)."""
+        """Take in the next closed bucket (NaN = unknown).
+
+        Where another window is looked across from now on, as lead times are learnt, what was said before is
+        forgotten: it was of something else.
+        """
+        if self.window != self._terms.window:
+            self._look_across(self._terms.window)
         if self._work or self._end_min % STRIDE == 0:
             self._work.append(work)
             self._is_bound.append(is_censored)
         self._end_min += 1
+
+    def _look_across(self, window: int) -> None:
+        self.window = window
+        self._said = array("f", [math.nan]) * len(self._said)
+        width = WINDOWS_S[window] // BUCKET_S
+        self._breaker = Breaker(HOUR_MIN // STRIDE, max(1, width // STRIDE))
 
     def note(self, forecast: Sequence[float] | None, residual: Sequence[float] | None) -> None:
         """Take in, whenever `is_due`, what the ladder and its residual rung say of the window by quantile.
@@ -243,7 +253,7 @@ def _filled(work: Floats) -> Floats:
 
 def _too_early(blocks: int) -> Worth:
     known, least = (some * BLOCK_MIN / DAY_MIN for some in (blocks, LEAST_BLOCKS))
-    since = f"{known:g} of {least:g} days since a daily pattern may be known"
+    since = f"{known:g} of {least:g} days since a daily pattern or the lead time may be known"
     return Worth(is_used=True, because=f"too early to judge forecasts: {since}")
 
 

@@ -14,7 +14,7 @@ NAN = math.nan
 STEP_S = 600
 
 
-def origin(last=10.0, learned=NAN, anchored=NAN, seasonal=None, highest=20.0):
+def origin(last=10.0, learned=NAN, anchored=NAN, seasonal=None, highest=20.0, rise=NAN):
     """Level and newest demand are the same; `learned` is the demand that a model expects by quantile."""
     floor = 0.1
     logs = np.full((2, len(QUANTILES)), NAN)
@@ -25,6 +25,7 @@ def origin(last=10.0, learned=NAN, anchored=NAN, seasonal=None, highest=20.0):
         floor,
         last,
         last if seasonal is None else seasonal,
+        rise,
         highest,
         logs,
         np.array([math.log((anchored + floor) / (last + floor)), NAN]),
@@ -132,9 +133,32 @@ def test_high_quantiles_are_what_the_median_lacked():
     np.testing.assert_allclose(expected, said, rtol=0.05)
 
 
+def test_a_rise_that_came_on_days_before_is_expected_again_but_for_the_highest_quantiles():
+    """From 4 or 9 to 16 by turns: only who knows when is right at both."""
+    blend = Blend((0.5, 0.95, 0.99), STEP_S, CALIBRATION)
+    for at in range(400):
+        start = _alone(4.0, 2.0) if at % 2 else _alone(9.0, 1.0)
+        blend.learn(at, start, blend.forecast(start), 16.0, is_bound=False)
+    said = blend.forecast(_alone(9.0, 1.0))
+    np.testing.assert_allclose([16, 16], said.demand[:2], rtol=0.02)
+    assert np.isnan(said.experts[4]).tolist() == [False, False, True]
+
+
+def _alone(last, rise):
+    return Origin(last, last, 0.0, last, NAN, rise, 20.0, np.full((1, 3), NAN), np.array([NAN]))
+
+
+def test_a_rise_is_not_believed_above_the_highest_demand():
+    blend = Blend((0.5,), STEP_S, CALIBRATION)
+    start = Origin(9.0, 9.0, 0.0, 9.0, NAN, 30.0, 20.0, np.full((1, 1), NAN), np.array([NAN]))
+    for at in range(60):
+        blend.learn(at, start, blend.forecast(start), 1000.0, is_bound=False)
+    assert pytest.approx(20.0) == blend.forecast(start).experts[4, 0]
+
+
 def test_a_median_is_not_raised():
     blend = Blend((0.5,), STEP_S, CALIBRATION)
-    start = Origin(10.0, 10.0, 0.0, 10.0, NAN, 40.0, np.zeros((1, 1)), np.array([NAN]))
+    start = Origin(10.0, 10.0, 0.0, 10.0, NAN, NAN, 40.0, np.zeros((1, 1)), np.array([NAN]))
     for at, actual in enumerate(np.random.default_rng(0).uniform(8, 16, 120)):
         blend.learn(at, start, blend.forecast(start), actual, is_bound=False)
     assert blend.forecast(start).mixed[0] == blend.forecast(start).demand[0]
@@ -143,7 +167,7 @@ def test_a_median_is_not_raised():
 def test_a_mixture_that_covers_too_little_is_raised():
     """The model says 10 for .95 where up to 16 comes; nothing else is there to be mixed in."""
     blend = Blend((0.95,), STEP_S, CALIBRATION)
-    start = Origin(10.0, 10.0, 0.0, 10.0, NAN, 40.0, np.zeros((1, 1)), np.array([NAN]))
+    start = Origin(10.0, 10.0, 0.0, 10.0, NAN, NAN, 40.0, np.zeros((1, 1)), np.array([NAN]))
     for at, actual in enumerate(np.random.default_rng(0).uniform(8, 16, 120)):
         blend.learn(at, start, blend.forecast(start), actual, is_bound=False)
     assert blend.forecast(start).mixed[0] < blend.forecast(start).demand[0] <= 20

@@ -29,7 +29,7 @@ def test_rows_hold_nothing_later_than_their_step(change):
     for window_s in WINDOWS_S:
         before, after = tables(values)[window_s], tables(other)[window_s]
         np.testing.assert_array_equal(before.rows[: now + 1], after.rows[: now + 1])
-        for name in ("level", "last", "floor", "hour", "seasonal"):
+        for name in ("level", "last", "floor", "hour", "seasonal", "rise"):
             np.testing.assert_array_equal(getattr(before, name)[: now + 1], getattr(after, name)[: now + 1])
 
 
@@ -41,7 +41,7 @@ def test_the_unit_of_demand_does_not_matter():
 def test_the_last_rows_alone_are_those_of_the_whole_table():
     values = office(9)
     whole, last = tables(values)[3600], tables(values, since=8 * DAY + 5)[3600]
-    for name in ("rows", "level", "last", "floor", "hour", "seasonal", "target", "is_bound"):
+    for name in ("rows", "level", "last", "floor", "hour", "seasonal", "rise", "target", "is_bound"):
         np.testing.assert_array_equal(getattr(whole, name)[8 * DAY + 5 :], getattr(last, name))
 
 
@@ -79,6 +79,17 @@ def test_yesterday_is_the_same_window_one_day_before():
 def test_last_week_is_unknown_in_the_first_one():
     assert np.isnan(column(tables(office(6))[1800], "last week, window")).all()
     assert np.isfinite(column(tables(office(8))[1800], "last week, window")[7 * DAY :]).all()
+
+
+def test_the_usual_rise_is_the_median_of_the_days_before():
+    """The same hour rose from 4 to 25, from 4 to 9 and not at all: 3, 1 and 0 on a square-root scale."""
+    values = np.full(4 * DAY, 4.0)
+    now = 3 * DAY + 10
+    values[now - 3 * DAY + 1], values[now - 2 * DAY + 1] = 25.0, 9.0
+    rise = tables(values)[1800].rise
+    assert 1.0 == rise[now]
+    assert [3.0, 2.0] == [rise[now - 2 * DAY], rise[now - DAY]]
+    assert np.isnan(rise[: DAY - 1]).all()
 
 
 def test_the_seasonal_centre_is_no_lower_than_the_newest_demand():

@@ -35,6 +35,7 @@ def table(target, last=100.0, seasonal=100.0, is_bound=None):
         floor=np.full(n, 1e-9),
         hour=np.full(n, last),
         seasonal=np.full(n, seasonal),
+        rise=np.full(n, np.nan),
         target=np.asarray(target, float),
         is_bound=np.zeros(n, bool) if is_bound is None else is_bound,
     )

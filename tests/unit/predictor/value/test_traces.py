@@ -31,7 +31,9 @@ def passed(name, lead_s, days=6):
     work = np.repeat(rows.value.to_numpy(), step_s // BUCKET_S)
     work *= PEAK / np.nanquantile(work, 0.999)
     key, start_s = WorkloadKey("serving", name), int(rows.t_s.iloc[0]) // 300 * 300
-    gate = Gate(Terms(lead_s=lead_s, quiet_s=600.0, quantile=lambda: 0.95, unserved=0.005, grain=GRAIN))
+    gate = Gate(
+        Terms(lead_s=lambda: lead_s, quiet_s=600.0, quantile=lambda: 0.95, unserved=0.005, grain=GRAIN)
+    )
     ladder = Ladder(key, gate=gate).fit(WorkSeries(key, start_s, work, np.zeros(len(work), np.bool_)))
     return ladder.peaks()
 
