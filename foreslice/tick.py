@@ -150,7 +150,8 @@ class Loop:
         try:
             fleet = self._view([])
             if fleet is not None:
-                self._learnt.leads_s.update({key: one.lead_s for key, one in self._timings(fleet).items()})
+                times = self._timings(fleet, self._clock.now_s())
+                self._learnt.leads_s.update({key: one.regrow_s for key, one in times.items()})
             self._outlooks = self._observatory.refresh(self._clock.now_s(), ready_shapes(fleet))
             self.forecast_trouble = ""
             self._learnt.notches.turn(self._clock.now_s(), self._unserved())

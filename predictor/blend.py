@@ -56,7 +56,7 @@ class Origin(NamedTuple):
         floor: What was added to both.
         hour: The highest step of the last hour.
         seasonal: Highest of the newest demand and of the same window a week ago; NaN where that is not known.
-        rise: How far the same window rose on days before, on a square-root scale; NaN where that is not known.
+        rise: How far the same window rose on days before, on a square-root scale; NaN where not known.
         highest: Highest demand seen.
         learned: By model and quantile, log of the demand ahead over level; NaN where there is no model.
         anchored: By model, log of the median ahead over the newest demand.
@@ -289,7 +289,7 @@ _ROUND_OFF = 1e-9
 
 
 def _centres(origin: Origin) -> tuple[float, float, float, float]:
-    """Return what simple experts add errors to, on a square-root scale: newest, hour's, seasonal and risen."""
+    """Return what simple experts add errors to, by their roots: newest, hour's, seasonal and risen."""
     newest = math.sqrt(max(origin.last - origin.floor, 0.0))
     risen = max(newest + origin.rise, 0.0)  # in this order an unknown rise stays unknown
     return newest, math.sqrt(origin.hour), math.sqrt(origin.seasonal), risen

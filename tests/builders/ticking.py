@@ -69,6 +69,7 @@ class Scene:
         pods = {key("chat"): tuple(ready) if scraped else tuple(ready[:-1])}
         self.metrics = FakeMetrics(START_S, {key("chat"): rates}, pods)
         self.clock = Clock(START_S + 60 * NOON)
+        self.learnt = Learnt()
         self.loop = self.loop_on(self.cluster, acting, **rules)
 
     def loop_on(self, cluster, acting=True, **rules):
@@ -84,7 +85,7 @@ class Scene:
             observatory,
             cluster,
             rules,
-            Learnt(),
+            self.learnt,
         )
 
     def learn(self):

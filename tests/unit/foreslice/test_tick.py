@@ -8,7 +8,7 @@ import pytest
 
 from actuator.outcome import Outcome
 from fleet.boards import H100_80GB
-from fleet.cluster import Approval
+from fleet.cluster import Approval, Start
 from fleet.shape import Shape
 from fleet.workload import Mode
 from foreslice.tick import FORECAST_ADDS_FOR_S
@@ -156,6 +156,18 @@ class TestHistoryDown:
         assert need(tick).reactive is not None
         assert need(tick).distrust != ()
         assert [] == scene.cluster.writes
+
+
+class TestLeadTimes:
+    def test_who_judges_forecasts_is_told_how_long_changes_were_seen_to_take(self):
+        scene = Scene(steady(2.0), owner={"starts": (Start(0.0, 0.0, 400.0),) * 20}).learn()
+        assert {key("chat"): 400.0} == scene.learnt.leads_s
+
+    def test_while_the_cluster_is_not_seen_what_was_learnt_stays(self):
+        scene = Scene(steady(2.0), owner={"starts": (Start(0.0, 0.0, 400.0),) * 20}).learn()
+        scene.cluster.is_down = True
+        scene.learn()
+        assert {key("chat"): 400.0} == scene.learnt.leads_s
 
 
 class TestClusterDown:
