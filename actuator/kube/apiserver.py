@@ -63,6 +63,14 @@ class ApiServer:
         query = {"fieldManager": FIELD_MANAGER, "force": str(force).lower(), **_dry(is_dry)}
         return self.request("PATCH", path, body, query, APPLY)
 
+    def merge(self, path: str, body: Json, *, is_dry: bool = False) -> Json:
+        """Write fields of an object whoever keeps them, and return it: of scales that cannot be applied.
+
+        A custom resource's scale is no version of that resource, and the server does not convert to it what
+        is applied (1.37: "request to convert CR to an invalid group/version").
+        """
+        return self.request("PATCH", path, body, {"fieldManager": FIELD_MANAGER, **_dry(is_dry)}, MERGE)
+
     def stream(self, path: str, query: Mapping[str, Any]) -> HTTPResponse:
         """Return an answer that goes on, to be read line by line and closed by the caller."""
         return self._open("GET", path, None, query, "application/json", (_TIMEOUTS_S[0], 3 * _TIMEOUTS_S[1]))

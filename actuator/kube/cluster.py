@@ -21,6 +21,7 @@ from actuator.kube.resources import (
     CLAIMS,
     CLUSTER_WIDE,
     DEPLOYMENTS,
+    LEADER_WORKER_SETS,
     NODES,
     OF_WORKLOADS,
     PLANS,
@@ -33,6 +34,7 @@ from actuator.kube.resources import (
 )
 from actuator.kube.scale import apply_field, flooring, is_as_decided_on, scaled, scaling
 from actuator.manifest import Json, key_of, version_of
+from actuator.objects.groups import as_deployment
 from actuator.objects.history import PlanReader
 from actuator.objects.rehearsal import Stage, rewrites
 from actuator.objects.slices import SliceReader
@@ -120,7 +122,11 @@ class KubeCluster(Records):
                     version=version,
                     slices=held[SLICES],
                     claims=held[CLAIMS],
-                    deployments=[*held[STATEFUL_SETS], *held[DEPLOYMENTS]],
+                    deployments=[
+                        *map(as_deployment, held[LEADER_WORKER_SETS]),
+                        *held[STATEFUL_SETS],
+                        *held[DEPLOYMENTS],
+                    ],
                     templates=held[CLAIM_TEMPLATES],
                     pods=held[PODS],
                     plans=held[PLANS],
@@ -214,7 +220,7 @@ class KubeCluster(Records):
 
     def record(self, change: ChangeSet) -> PlanRecord:
         """Write a new plan and return what the cluster holds; of a target 20 and the first are kept."""
-        return self._record(change, self.reference(change.target)["kind"])
+        return self._record(change, self.reference(change.target))
 
     def publish(self, workload: WorkloadKey, advice: Advice) -> None:
         """Say where a workload should be, in place of what was said before."""
@@ -244,6 +250,9 @@ class KubeCluster(Records):
     def _apply_scale(self, scope: Scope, name: str, replicas: int, expects: str | None, base: Json) -> Json:
         path = scope.resource.path(scope.namespace, name, "scale")
         body = scaling(scope.namespace, name, replicas, expects)
+        if scope.resource is LEADER_WORKER_SETS:
+            self._fence()
+            return self._server.merge(path, body)
         where = f"{scope.resource.kind} {scope.namespace}/{name}"
         return self._apply(path, body, where, "spec.replicas", is_autoscaled=bool(self._scalers(base)))
 
@@ -276,6 +285,9 @@ class KubeCluster(Records):
             else:
                 path = resource.path(namespace, name, "scale")
                 scale = scaling(namespace, name, body["spec"]["replicas"], None)
+                if resource is LEADER_WORKER_SETS:
+                    self._server.merge(path, scale, is_dry=True)
+                    return ""
                 apply_field(
                     partial(self._server.apply, path, scale, is_dry=True),
                     f"{body['kind']} {namespace}/{name}",

@@ -39,10 +39,10 @@ class Records(Marks):
         self._mirror = mirror
         self._fence = fence
 
-    def _record(self, change: ChangeSet, kind: str) -> PlanRecord:
+    def _record(self, change: ChangeSet, target: Json) -> PlanRecord:
         scope = Scope(PLANS, change.target.namespace)
         try:
-            held = self._create(scope, plan_of(change, kind))
+            held = self._create(scope, plan_of(change, target["kind"], target["apiVersion"]))
         except ExistsError:
             return self._kept(change)
         except NotFoundError as error:

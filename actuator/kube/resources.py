@@ -40,6 +40,7 @@ CLAIMS = Resource("resource.k8s.io/v1", "ResourceClaim", "resourceclaims")
 CLAIM_TEMPLATES = Resource("resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates")
 DEPLOYMENTS = Resource("apps/v1", "Deployment", "deployments")
 STATEFUL_SETS = Resource("apps/v1", "StatefulSet", "statefulsets")
+LEADER_WORKER_SETS = Resource("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets")
 PODS = Resource("v1", "Pod", "pods")
 NODES = Resource("v1", "Node", "nodes")
 CONFIG_MAPS = Resource("v1", "ConfigMap", "configmaps")
@@ -57,6 +58,7 @@ CLUSTER_WIDE = (SLICES, CLAIMS, NODES, PODS)
 OF_WORKLOADS = (
     DEPLOYMENTS,
     STATEFUL_SETS,
+    LEADER_WORKER_SETS,
     CLAIM_TEMPLATES,
     BUDGETS,
     AUTOSCALERS,
@@ -65,8 +67,8 @@ OF_WORKLOADS = (
 )
 """What is watched in the namespaces of workloads and nowhere else."""
 
-SERVING = (DEPLOYMENTS, STATEFUL_SETS)
+SERVING = (DEPLOYMENTS, STATEFUL_SETS, LEADER_WORKER_SETS)
 """What a workload may be; of two of one name the first counts."""
 
-OPTIONAL = frozenset({SCALED_OBJECTS, PLANS})
+OPTIONAL = frozenset({LEADER_WORKER_SETS, SCALED_OBJECTS, PLANS})
 """What a cluster need not know: without ScaledObjects KEDA scales nothing, without plans we only observe."""

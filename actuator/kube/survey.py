@@ -11,11 +11,11 @@ from actuator.kube.resources import (
     AUTOSCALERS,
     CLAIM_TEMPLATES,
     DEPLOYMENTS,
+    LEADER_WORKER_SETS,
     PODS,
     SCALED_OBJECTS,
     SLICES,
     STATEFUL_SETS,
-    Resource,
 )
 from actuator.manifest import key_of
 from actuator.objects.pods import is_over
@@ -23,8 +23,6 @@ from actuator.objects.servings import Objects, Serving, servings_of
 from actuator.objects.slices import SliceReader
 from fleet.cluster import Gpu
 from fleet.workload import WorkloadKey
-
-LEADER_WORKER_SETS = Resource("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets")
 
 
 @dataclass(frozen=True, slots=True)

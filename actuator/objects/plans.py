@@ -42,12 +42,13 @@ def target_labels(target: WorkloadKey) -> Json:
     return {**MANAGED_BY, TARGET_LABEL: dns_label(target.name)}
 
 
-def plan_of(change: ChangeSet, kind: str = "Deployment") -> Json:
+def plan_of(change: ChangeSet, kind: str = "Deployment", api_version: str = "apps/v1") -> Json:
     """Return the FractionPlan of a change set, without status; `RefusedError` if it is too large.
 
     Args:
         change: The change set.
-        kind: What the workload's own object is.
+        kind: What the workload's own object is,
+        api_version: and of which API.
     """
     body: Json = {
         "apiVersion": API_VERSION,
@@ -58,7 +59,7 @@ def plan_of(change: ChangeSet, kind: str = "Deployment") -> Json:
             "labels": target_labels(change.target),
         },
         "spec": {
-            "target": {"apiVersion": "apps/v1", "kind": kind, "name": change.target.name},
+            "target": {"apiVersion": api_version, "kind": kind, "name": change.target.name},
             "decidedAt": timestamp_of(change.decided_at_s),
             "start": counts_of(change.start),
             "goal": counts_of(change.goal),

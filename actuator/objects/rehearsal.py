@@ -44,7 +44,7 @@ def rewrites(change: ChangeSet, steps: Sequence[Step], stage: Stage) -> Iterator
     if not steps:
         return
     if change.name not in stage.plans:
-        yield Rewrite(None, plan_of(change, stage.base["kind"]))
+        yield Rewrite(None, plan_of(change, stage.base["kind"], stage.base["apiVersion"]))
     for name, step in {step.variant: step for step in steps}.items():
         held = stage.deployments.get(name)
         if held is not None:

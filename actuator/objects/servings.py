@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 from actuator.manifest import STANDBY_LABEL, VARIANT_LABEL, Json, by_namespace, key_of, labels_of, selects
 from actuator.objects.granted import Grant, grant_of
+from actuator.objects.groups import KIND, SET_NAME, WORKER_INDEX
 from actuator.objects.pods import is_over, true_condition
 from actuator.objects.writers import writers_of
 from fleet.workload import WorkloadKey
 from fleet.writers import Writer
-
-_SET_NAME, _SET_INDEX = "leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/worker-index"
-"""Labels of the pods of a LeaderWorkerSet (kubernetes-sigs/lws, api/leaderworkerset/v1); 0 leads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +91,11 @@ def _templates(objects: Objects) -> Iterable[tuple[Json, Json]]:
 
 
 def _is_pod_of(pod: Json, body: Json) -> bool:
-    if body["kind"] == "LeaderWorkerSet":
-        return bool(labels_of(pod).get(_SET_NAME) == body["metadata"]["name"])
+    if body["kind"] == KIND:
+        return bool(labels_of(pod).get(SET_NAME) == body["metadata"]["name"])
     return selects(body["spec"]["selector"], labels_of(pod))
 
 
 def _is_ready(pod: Json) -> bool:
-    is_serving = "deletionTimestamp" not in pod["metadata"] and labels_of(pod).get(_SET_INDEX, "0") == "0"
+    is_serving = "deletionTimestamp" not in pod["metadata"] and labels_of(pod).get(WORKER_INDEX, "0") == "0"
     return is_serving and true_condition(pod, "Ready") is not None

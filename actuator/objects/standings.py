@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from actuator.manifest import (
     STANDBY_LABEL,
@@ -17,6 +17,7 @@ from actuator.manifest import (
     version_of,
 )
 from actuator.mechanisms.dra import DRIVER, shape_asked
+from actuator.objects.groups import grouped, grouped_shape, members, size_of, workers_of
 from actuator.objects.hosts import host_amount
 from actuator.objects.pods import grace_s, is_over, true_condition
 from actuator.objects.restraints import (
@@ -30,9 +31,10 @@ from actuator.objects.restraints import (
 from actuator.objects.slices import Inventory
 from actuator.objects.variants import gpu_claim, is_spread_over, is_variant_of, may_have_variants
 from actuator.objects.writers import Scalings, writers_of, written_by_hand_at_s
-from fleet.cluster import Replica, Standing, Variant
+from fleet.cluster import DisruptionBudget, Replica, Standing, Variant
 from fleet.devices import Device, DeviceId
 from fleet.errors import RefusedError
+from fleet.host import NOTHING
 from fleet.shape import WHOLE, Shape
 from fleet.workload import WorkloadKey
 
@@ -114,7 +116,7 @@ class Observer:
         return Standing(
             key,
             tuple(variants),
-            budgets=budgets_of(self._budgets.get(key.namespace, ()), made),
+            budgets=_of_groups(budgets_of(self._budgets.get(key.namespace, ()), made), size_of(base)),
             permits=permitted(base),
             held_until_s=held_until_s(base),
             approval=approval(base),
@@ -125,7 +127,7 @@ class Observer:
             written_by_hand_at_s=written_by_hand_at_s(base, newest_s),
         )
 
-    def _variant(self, deployment: Json, pods: Iterable[Json], *, is_base: bool) -> Variant:
+    def _variant(self, deployment: Json, pods: Sequence[Json], *, is_base: bool) -> Variant:
         meta = deployment["metadata"]
         templates = self._templates.get(meta["namespace"], {})
         claim, ask = gpu_claim(deployment, templates)
@@ -137,20 +139,51 @@ class Observer:
             raise RefusedError(f"{deployment['kind']} {meta['name']}: {error}") from error
         shape, *others = asked.values()
         pod_spec = deployment["spec"]["template"]["spec"]
+        size = self._size(deployment, templates, shape)
         ours = [pod for pod in pods if selects(deployment["spec"]["selector"], labels_of(pod))]
-        replicas = (self._replica(pod, meta["name"], claim, asked) for pod in sorted(ours, key=key_of))
+        replicas = (
+            self._group(pod, pods, size, meta["name"], claim, asked) for pod in sorted(ours, key=key_of)
+        )
         return Variant(
             name=meta["name"],
-            shape=shape,
+            shape=grouped_shape(shape, size),
             wanted=deployment["spec"].get("replicas", 1),
             version=version_of(deployment),
             is_base=is_base,
             replicas=tuple(replicas),
-            grace_s=grace_s(deployment["spec"]["template"]["spec"]),
+            grace_s=grace_s(pod_spec),
             alternatives=tuple(dict.fromkeys(other for other in others if other != shape)),
             is_spread=is_spread_over(pod_spec, self._fault_domain),
-            host=host_amount(pod_spec),
+            host=sum([host_amount(pod_spec)] * size, NOTHING),
         )
+
+    def _size(self, deployment: Json, templates: Mapping[str, Json], shape: Shape) -> int:
+        """Return how many pods one replica has; `RefusedError` for groups that cannot be told from shapes."""
+        size = size_of(deployment)
+        if size == 1:
+            return size
+        where = f"{deployment['kind']} {deployment['metadata']['name']}"
+        if gpu_claim(deployment, templates)[1] != gpu_claim(workers_of(deployment), templates)[1]:
+            raise RefusedError(f"{where}: leader and workers of a group ask for different devices")
+        try:
+            grouped_shape(shape, size)
+        except RefusedError as error:
+            raise RefusedError(f"{where}: {error}") from error
+        return size
+
+    def _group(
+        self,
+        leader: Json,
+        pods: Sequence[Json],
+        size: int,
+        variant: str,
+        claim: str,
+        asked: Mapping[str, Shape],
+    ) -> Replica:
+        """Return a pod, or the group that it leads, as a replica."""
+        others = [pod for pod in members(pods, leader) if pod is not leader] if size > 1 else []
+        found = [self._replica(pod, variant, claim, asked) for pod in (leader, *sorted(others, key=key_of))]
+        return grouped(found, size)
 
     def _replica(self, pod: Json, variant: str, claim: str, asked: Mapping[str, Shape]) -> Replica:
         """Return a pod as a replica; `asked` has the shapes that it may get, as an allocation names them."""
@@ -202,6 +235,11 @@ class Observer:
         if profile != WHOLE and len(devices) > 1:
             return None
         return Shape(boards.pop(), profile, len(devices))
+
+
+def _of_groups(budgets: Iterable[DisruptionBudget], size: int) -> tuple[DisruptionBudget, ...]:
+    """Return budgets in replicas of so many pods: those count pods."""
+    return tuple(DisruptionBudget(budget.name, budget.allowed // size) for budget in budgets)
 
 
 def _since_s(condition: Json | None) -> float | None:

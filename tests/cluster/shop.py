@@ -9,7 +9,16 @@ import yaml
 
 from actuator.kube.cluster import KubeCluster
 from actuator.kube.connect import connect
-from actuator.kube.resources import AUTOSCALERS, CLAIM_TEMPLATES, CLAIMS, PLANS, PODS, SERVING, TARGETS
+from actuator.kube.resources import (
+    AUTOSCALERS,
+    CLAIM_TEMPLATES,
+    CLAIMS,
+    OPTIONAL,
+    PLANS,
+    PODS,
+    SERVING,
+    TARGETS,
+)
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError
 from fleet.workload import WorkloadKey
@@ -21,7 +30,8 @@ SHOP = "shop"
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 QUIET_S = 0.3
-MADE = {made.kind: made for made in (*SERVING, CLAIM_TEMPLATES, AUTOSCALERS)}
+KNOWN = tuple(kind for kind in SERVING if kind not in OPTIONAL)
+MADE = {made.kind: made for made in (*KNOWN, CLAIM_TEMPLATES, AUTOSCALERS)}
 """Kinds that the owner of the namespace makes."""
 
 
@@ -106,7 +116,7 @@ class Shop:
         resource = MADE[body["kind"]]
         self.server.request("POST", resource.path(SHOP), body)
         name = body["metadata"]["name"]
-        if resource in SERVING:
+        if resource in KNOWN:
             until(lambda: _is_seen(cluster, WorkloadKey(SHOP, name)))
         elif resource is AUTOSCALERS and _target(body) == "web":
             until(lambda: _is_scaled(cluster, WorkloadKey(SHOP, "web")))
@@ -122,9 +132,9 @@ class Shop:
 
     def clear(self):
         """Delete everything but the node."""
-        for resource in (AUTOSCALERS, *SERVING, PLANS, CLAIM_TEMPLATES, TARGETS):
+        for resource in (AUTOSCALERS, *KNOWN, PLANS, CLAIM_TEMPLATES, TARGETS):
             self.server.request("DELETE", resource.path(SHOP))
-        until(lambda: not any(self.list(kind) for kind in (*SERVING, PODS, CLAIMS, PLANS)))
+        until(lambda: not any(self.list(kind) for kind in (*KNOWN, PODS, CLAIMS, PLANS)))
 
     def list(self, resource):
         """Return the shop's objects of a resource."""
@@ -133,7 +143,7 @@ class Shop:
     def _is_at_rest(self):
         pods = self.list(PODS)
         replicas = {
-            body["metadata"]["name"]: body["spec"]["replicas"] for kind in SERVING for body in self.list(kind)
+            body["metadata"]["name"]: body["spec"]["replicas"] for kind in KNOWN for body in self.list(kind)
         }
         if any(
             replicas.get(_target(body), 0) < body["spec"]["minReplicas"] for body in self.list(AUTOSCALERS)
