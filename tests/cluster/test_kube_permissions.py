@@ -22,8 +22,13 @@ from tests.contract.test_publish_contract import advice
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 OBSERVING, ACTING = "foreslice-observe-workloads", "foreslice-act"
-OF_KEDA = {("patch", "keda.sh", "scaledobjects"), ("watch", "keda.sh", "scaledobjects")}
-"""What cannot be asked where ScaledObjects are not known."""
+UNKNOWN = {
+    ("patch", "keda.sh", "scaledobjects"),
+    ("watch", "keda.sh", "scaledobjects"),
+    ("patch", "leaderworkerset.x-k8s.io", "leaderworkersets/scale"),
+    ("watch", "leaderworkerset.x-k8s.io", "leaderworkersets"),
+}
+"""What cannot be asked where ScaledObjects and LeaderWorkerSets are not known."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -62,7 +67,7 @@ def said_in(shop, namespace):
 
 
 def watched():
-    return {each for each in granted("observe") if each[0] == "watch"} - OF_KEDA
+    return {each for each in granted("observe") if each[0] == "watch"} - UNKNOWN
 
 
 def test_observing_asks_for_all_that_observe_grants_and_nothing_else(shop, ours, bound):
@@ -70,7 +75,7 @@ def test_observing_asks_for_all_that_observe_grants_and_nothing_else(shop, ours,
     with shop.cluster(server=ours) as cluster:
         assert cluster.view([WEB]).standing(WEB) is not None
         until(lambda: {each for each in ours.asked if each[0] == "watch"} == watched())
-    assert granted("observe") - OF_KEDA == ours.asked
+    assert granted("observe") - UNKNOWN == ours.asked
 
 
 def test_acting_asks_for_all_that_both_grant_and_nothing_else(shop, ours, bound):
@@ -98,7 +103,7 @@ def test_acting_asks_for_all_that_both_grant_and_nothing_else(shop, ours, bound)
                 until(lambda: said_in(shop, place))  # noqa: B023  answered before the next one
         until(lambda: {each for each in ours.asked if each[0] == "watch"} == watched())
     leader.release()
-    assert granted("observe", "act") - OF_KEDA == ours.asked
+    assert granted("observe", "act") - UNKNOWN == ours.asked
 
 
 def test_who_may_not_read_is_told_which_rule_is_missing(shop, ours):

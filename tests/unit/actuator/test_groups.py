@@ -50,7 +50,7 @@ def test_a_group_is_one_replica_on_all_of_its_cards_and_ready_when_its_last_pod_
             seen.own.wanted,
             [replica.pod for replica in seen.own.replicas],
         )
-        assert Configuration({PAIR: 1 + is_ready}) == seen.ready
+        assert (Configuration({PAIR: 1 + is_ready}), 2) == (seen.ready, seen.own.host.pods)
 
 
 def test_one_pod_that_leaves_takes_its_group_along():
