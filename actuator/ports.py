@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from fleet.change import ChangeSet, Step, StepState
 from fleet.cluster import Fleet
+from fleet.holds import Hold
 from fleet.shape import Configuration, Shape
 from fleet.trial import Trial
 from fleet.workload import WorkloadKey
@@ -139,6 +140,14 @@ class Cluster(Protocol):
 
     def set_floor(self, workload: WorkloadKey, replicas: int, *, expects: str | None) -> None:
         """Set the fewest replicas of what scales a workload; `expects` is the version it must still have."""
+        ...
+
+    def hold(self, hold: Hold) -> None:
+        """Keep new claims of others off a device; `ConflictError` where it is held already."""
+        ...
+
+    def release(self, hold: Hold) -> None:
+        """End a hold that was seen, and none that came after it; one that is gone = no change."""
         ...
 
     def publish(self, workload: WorkloadKey, advice: Advice) -> None:

@@ -21,7 +21,7 @@ from allocator.packing.first_fit import pack
 from allocator.reshape import WORTHWHILE_GPU, leaving, reshape, saved
 from allocator.room import Room, room_of
 from fleet.cluster import Fleet, Standing
-from fleet.shape import WHOLE, Configuration
+from fleet.shape import NOTHING, WHOLE, Configuration
 from fleet.workload import Mode, Workload, WorkloadKey
 
 NO_AIMS: Mapping[WorkloadKey, Configuration] = MappingProxyType({})
@@ -63,6 +63,7 @@ class Decision:
         because: Reasons, most important first.
         without_forecast: Goal of the same rule had there been no forecast; `additions` asks only where
             something is added, since without a forecast never more is.
+        later: What is to be added as soon as there is room for it, or a trial has ended.
     """
 
     workload: WorkloadKey
@@ -72,6 +73,7 @@ class Decision:
     short: float
     because: tuple[str, ...]
     without_forecast: Configuration
+    later: Configuration = NOTHING
 
     @property
     def is_change(self) -> bool:
@@ -124,7 +126,16 @@ def _decide(
             given_back += leaving(standing, seen.goal)
         room = seen.room if workload.mode.may_add else room  # advice takes no room away from those that act
         decisions.append(
-            Decision(workload.key, need, standing.wanted, seen.goal, seen.short, seen.because, blind.goal)
+            Decision(
+                workload.key,
+                need,
+                standing.wanted,
+                seen.goal,
+                seen.short,
+                seen.because,
+                blind.goal,
+                seen.later,
+            )
         )
     cards = start_room.cards_without(()) - room.cards_without(given_back)
     return tuple(decisions), saved(shares, cards)
@@ -159,7 +170,7 @@ def _one(
         return growth
     timing = question.timing[workload.key]
     moved = reshape(workload, standing, need, offers, room, timing, question.at_s, aim)
-    return Growth(moved.goal, moved.room, 0.0, moved.because)
+    return Growth(moved.goal, moved.room, 0.0, moved.because, moved.later)
 
 
 def cards_if_packed(fleet: Fleet) -> int:

@@ -8,7 +8,7 @@ from allocator.need import Need
 from allocator.offers import ROUNDING, Offers
 from allocator.room import Room
 from fleet.cluster import Standing
-from fleet.shape import Configuration, Shape
+from fleet.shape import NOTHING, Configuration, Shape
 from fleet.workload import Workload
 
 
@@ -21,12 +21,14 @@ class Growth:
         room: Room that is left.
         short: Work of the need that stays uncarried.
         because: Why, one line a reason; empty where nothing is missing.
+        later: What is to be added as soon as there is room for it, or a trial has ended.
     """
 
     goal: Configuration
     room: Room
     short: float
     because: tuple[str, ...]
+    later: Configuration = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +62,18 @@ def grow(workload: Workload, standing: Standing, need: Need, offers: Offers, roo
     goal = standing.moving_to or standing.wanted
     room = room.beside(standing, goal) or room
     because: tuple[str, ...] = ()
+    later = NOTHING
     while any(demand.lack(goal)):
         best = _best_addition(demand, goal, room)
         if best is None:
             because = because or ("no shape of this fleet can carry it",)
             break
-        room = best.room
+        room, later = best.room, best.later
         if best.goal.counts == goal.counts:
             because = because or best.because
             break
         goal, because = best.goal, because + best.because
-    return Growth(goal, room, offers.short(goal, need.up), because)
+    return Growth(goal, room, offers.short(goal, need.up), because, later)
 
 
 def _best_addition(demand: _Demand, goal: Configuration, room: Room) -> Growth | None:
@@ -132,4 +135,5 @@ def _add(demand: _Demand, goal: Configuration, shape: Shape, room: Room) -> Grow
         limit = room.limit(shape, pods)
         left = f"{allowed - added} x {shape.profile}"
         reasons.append(f"{limit}: {left} held back" if limit else f"no card has room for {left}")
-    return Growth(larger, room, demand.offers.short(larger, demand.need.up), tuple(reasons))
+    later = Configuration({shape: allowed - added})
+    return Growth(larger, room, demand.offers.short(larger, demand.need.up), tuple(reasons), later)

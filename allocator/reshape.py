@@ -12,7 +12,7 @@ from allocator.offers import ROUNDING, Offers
 from allocator.room import Room
 from fleet.cluster import Standing
 from fleet.devices import Device
-from fleet.shape import Configuration, Shape
+from fleet.shape import NOTHING, Configuration, Shape
 from fleet.workload import Limits, Workload
 
 WORTHWHILE_GPU = 0.1
@@ -33,11 +33,13 @@ class Reshape:
         goal: What is asked for afterwards; equal to the start where nothing is moved.
         room: Room while the move is under way: the new replicas stand beside the old ones.
         because: Why, or why not.
+        later: What the move adds once its first replica has had its trial.
     """
 
     goal: Configuration
     room: Room
     because: tuple[str, ...]
+    later: Configuration = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +148,16 @@ def _tried(move: Reshape, standing: Standing, room: Room) -> Reshape:
     if unproven is None or move.goal.counts == start.counts:
         return move
     if unproven in start.counts:
-        return Reshape(start, room, (f"{move.goal} waits for the trial of {unproven.name}",))
+        why = f"{move.goal} waits for the trial of {unproven.name}"
+        return Reshape(start, room, (why,), _beyond(start, move.goal))
     first = start.plus(unproven, 1)
     why = f"trial of {unproven.name}, for {move.because[0]}"
-    return Reshape(first, room.beside(standing, first) or room, (why,))
+    return Reshape(first, room.beside(standing, first) or room, (why,), _beyond(first, move.goal))
+
+
+def _beyond(start: Configuration, goal: Configuration) -> Configuration:
+    """Return what a goal has more of than the start."""
+    return Configuration({shape: n - start.counts.get(shape, 0) for shape, n in goal.counts.items()})
 
 
 def _retreat(judge: _Judge, limits: Limits, room: Room, failed: frozenset[Shape]) -> Reshape:

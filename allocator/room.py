@@ -8,7 +8,17 @@ from dataclasses import dataclass, field, replace
 
 from allocator.market import NO_MARKET, NO_TEAMS, Market, Teams
 from fleet.cluster import Fleet, Replica, Standing, Variant
-from fleet.devices import Device, DeviceRequest, Ledger, Pool, first_fit, in_order_of_trial, ledger_of
+from fleet.devices import (
+    Device,
+    DeviceId,
+    DeviceRequest,
+    Ledger,
+    Pool,
+    first_fit,
+    in_order_of_trial,
+    ledger_of,
+)
+from fleet.holds import Hold, kept_from
 from fleet.host import NOTHING, Host, HostAmount, Pods
 from fleet.shape import Configuration, Shape
 from fleet.workload import Workload, WorkloadKey
@@ -28,12 +38,13 @@ class Room:
         products: Product names by board id.
         barred: Shapes for which there is no room, whatever is free.
         held: Number of devices in use by card, cards in use only.
-        full: By request and what is asked of the node, the pools that have no room for it. Room only shrinks,
-            so what was full stays full and is not searched again.
+        full: By request, what is asked of the node and what is held for others, the pools that have no room for
+            it. Room only shrinks, so what was full stays full and is not searched again.
         copies: Replicas of copies by node; new ones prefer their company.
         hosts: Nodes, with what is left of them beside cards.
         stand: Replicas of each workload by fault domain; those that are spread go where fewest are.
         teams: What queues still let workloads have.
+        holds: Devices that are kept for workloads.
     """
 
     pools: tuple[Pool, ...]
@@ -41,11 +52,14 @@ class Room:
     products: Mapping[str, tuple[str, ...]] = field(hash=False)
     barred: frozenset[Shape] = frozenset()
     held: Mapping[str, int] = field(default_factory=dict, hash=False)
-    full: Mapping[tuple[DeviceRequest, HostAmount], frozenset[str]] = field(default_factory=dict, hash=False)
+    full: Mapping[tuple[DeviceRequest, HostAmount, frozenset[DeviceId]], frozenset[str]] = field(
+        default_factory=dict, hash=False
+    )
     copies: Mapping[str, int] = field(default_factory=dict, hash=False)
     hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
     stand: Mapping[WorkloadKey, Counter[str]] = field(default_factory=dict, hash=False)
     teams: Teams = NO_TEAMS
+    holds: tuple[Hold, ...] = ()
 
     def fill(self, shape: Shape, wanted: int, pods: Pods = NOBODY_S) -> tuple[int, Room]:
         """Return how many of `wanted` replicas the scheduler could place, and the room after them.
@@ -56,8 +70,9 @@ class Room:
         wanted = self.teams.most(pods.workload, shape, wanted)
         if not wanted or shape.board not in self.products or shape in self.barred:
             return 0, self
-        request = self._request(shape)
-        full, ledger = self.full.get((request, pods.host), frozenset()), self.ledger
+        request = request_of(shape, self.products[shape.board])
+        shut = kept_from(pods.workload if pods.may_take_held else None, self.holds)
+        full, ledger = self.full.get((request, pods.host, shut), frozenset()), self.ledger
         copies, kin, hosts = Counter(self.copies), self._kin(pods), dict(self.hosts)
         cards: list[str] = []
         placed = 0
@@ -68,7 +83,7 @@ class Room:
             if pool is None:
                 break
             host = hosts.get(pool.node, UNKNOWN)
-            devices = () if host.lacks_for(pods.host) else first_fit((pool,), ledger, request)
+            devices = () if host.lacks_for(pods.host) else first_fit((pool,), ledger, request, shut)
             if not devices:
                 full |= {pool.name}
                 continue
@@ -85,7 +100,7 @@ class Room:
             self,
             ledger=ledger,
             held={**self.held, **{card: self.held.get(card, 0) + cards.count(card) for card in cards}},
-            full={**self.full, (request, pods.host): full},
+            full={**self.full, (request, pods.host, shut): full},
             copies=copies,
             hosts=hosts,
             teams=self.teams.bind(pods.workload, shape, placed),
@@ -144,9 +159,11 @@ class Room:
     def _domain(self, node: str) -> str:
         return self.hosts.get(node, UNKNOWN).domain
 
-    def _request(self, shape: Shape) -> DeviceRequest:
-        kind, profile = ("gpu", None) if shape.is_whole else ("mig", shape.profile)
-        return DeviceRequest(kind, profile, self.products[shape.board], count=shape.cards)
+
+def request_of(shape: Shape, products: tuple[str, ...]) -> DeviceRequest:
+    """Return what a replica of a shape asks for, on boards of these products."""
+    kind, profile = ("gpu", None) if shape.is_whole else ("mig", shape.profile)
+    return DeviceRequest(kind, profile, products, count=shape.cards)
 
 
 def room_of(fleet: Fleet, workloads: Iterable[Workload] = (), market: Market = NO_MARKET) -> Room:
@@ -183,18 +200,21 @@ def room_of(fleet: Fleet, workloads: Iterable[Workload] = (), market: Market = N
         hosts=fleet.hosts,
         stand=stand,
         teams=teams,
+        holds=fleet.holds,
     )
-    for standing, variant, shape, replicas in _unplaced(variants):
+    for standing, variant, shape, replicas in unplaced(fleet.standings):
         _, room = room.fill(shape, replicas, standing.pods(variant.shape))
     return room
 
 
-def _unplaced(variants: Iterable[tuple[Standing, Variant]]) -> Iterable[tuple[Standing, Variant, Shape, int]]:
+def unplaced(standings: Iterable[Standing]) -> list[tuple[Standing, Variant, Shape, int]]:
+    """Return what is asked for and has no device yet, in the order in which the scheduler comes to it."""
     waiting: list[tuple[Standing, Variant, Replica]] = []
     unborn: list[tuple[Standing, Variant, Shape, int]] = []
-    for standing, variant in variants:
-        staying = [replica for replica in variant.replicas if not replica.is_leaving]
-        waiting += [(standing, variant, replica) for replica in staying if replica.device is None]
-        unborn.append((standing, variant, variant.shape, max(0, variant.told - len(staying))))
+    for standing in standings:
+        for variant in standing.variants:
+            staying = [replica for replica in variant.replicas if not replica.is_leaving]
+            waiting += [(standing, variant, replica) for replica in staying if replica.device is None]
+            unborn.append((standing, variant, variant.shape, max(0, variant.told - len(staying))))
     waiting.sort(key=lambda one: (one[2].created_at_s, one[2].pod))
     return [*((standing, variant, replica.shape, 1) for standing, variant, replica in waiting), *unborn]

@@ -10,6 +10,7 @@ from math import inf
 
 from fleet.boards import Board
 from fleet.devices import Device, Pool
+from fleet.holds import Hold
 from fleet.host import NOTHING, Host, HostAmount, Pods
 from fleet.shape import Configuration, Shape
 from fleet.trial import Trial
@@ -80,8 +81,9 @@ class Variant:
         is_base: The user's own Deployment; the others are copies that foreslice keeps.
         replicas: Its pods.
         alternatives: Shapes that its replicas take where there is no room for `shape`.
-        grace_s: How long its pods may still serve once they are told to end, in seconds.
         autoscaled: `spec.replicas` where something else sets them above our floor, else 0.
+        may_take_held: Whether its claims are given devices that are held for the workload.
+        grace_s: How long its pods may still serve once they are told to end, in seconds.
         is_spread: Its pods ask to be spread over fault domains.
         host: What each of its pods takes of a node beside devices.
     """
@@ -94,6 +96,7 @@ class Variant:
     replicas: tuple[Replica, ...] = ()
     alternatives: tuple[Shape, ...] = ()
     autoscaled: int = 0
+    may_take_held: bool = False
     grace_s: float = inf
     is_spread: bool = False
     host: HostAmount = NOTHING
@@ -271,9 +274,10 @@ class Standing:
         """
         variant = self.variant(shape)
         if variant is not None:
-            return Pods(self.key, not variant.is_base, variant.is_spread, variant.host)
+            is_copy, may_take_held = not variant.is_base, variant.may_take_held
+            return Pods(self.key, is_copy, variant.is_spread, variant.host, may_take_held=may_take_held)
         is_spread = self.is_spread or any(each.is_spread for each in self.variants)
-        return Pods(self.key, gathers=True, is_spread=is_spread, host=self.host)
+        return Pods(self.key, gathers=True, is_spread=is_spread, host=self.host, may_take_held=True)
 
     def named(self, name: str) -> Variant | None:
         """Return the Deployment of this name."""
@@ -326,6 +330,7 @@ class Fleet:
         refused: Why a workload that was asked for cannot be handled, one line each.
         barred: Shapes that are offered but must not be asked for, with the reason, one line each.
         hosts: Nodes by name, as far as they are known.
+        holds: Devices that we keep for workloads.
     """
 
     version: str
@@ -336,6 +341,7 @@ class Fleet:
     refused: Mapping[WorkloadKey, str] = field(default_factory=dict, hash=False)
     barred: Mapping[Shape, str] = field(default_factory=dict, hash=False)
     hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
+    holds: tuple[Hold, ...] = ()
 
     def domain_of(self, node: str) -> str:
         """Return the fault domain of a node, empty = none is known."""

@@ -8,7 +8,7 @@ more than a set holds.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from types import MappingProxyType
@@ -128,6 +128,19 @@ class Pool:
     devices: tuple[Device, ...]
     counters: Mapping[tuple[str, str], int] = field(hash=False)
 
+    def instead_of(self, device: Device) -> tuple[Device, ...]:
+        """Return the devices of the pool that cannot be allocated beside one of them, and that one."""
+        return tuple(
+            other
+            for other in self.devices
+            if other.name == device.name
+            or any(
+                amount + device.draws.get(counter, 0) > self.counters.get(counter, 0)
+                for counter, amount in other.draws.items()
+                if counter in device.draws
+            )
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
@@ -193,17 +206,24 @@ def in_order_of_trial(
     return sorted(pools, key=score)
 
 
-def first_fit(pools: Iterable[Pool], ledger: Ledger, request: DeviceRequest) -> tuple[Device, ...]:
+def first_fit(
+    pools: Iterable[Pool], ledger: Ledger, request: DeviceRequest, shut: Collection[DeviceId] = frozenset()
+) -> tuple[Device, ...]:
     """Return the devices that kube-scheduler would allocate, empty if nothing fits.
 
     The allocator walks pools and devices in published order and takes the first that matches and
     fits; it neither looks for the best fit nor minds fragmentation (kubernetes
     staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating, v1.37). Of several, the
     first binds those after it to its own values of what they must share; if too few have them, the next is
-    tried as the first. Complexity: linear in the devices that match the request, for several in their square.
+    tried as the first. Those that are `shut` are tainted, and the taint is not tolerated. Complexity: linear
+    in the devices that match the request, for several in their square.
     """
     for pool in pools:
-        fitting = (device for device in pool.devices if request.matches(device) and ledger.fits(device))
+        fitting = (
+            device
+            for device in pool.devices
+            if request.matches(device) and ledger.fits(device) and device.id not in shut
+        )
         if request.count == 1 and not request.sharing:
             found = tuple(islice(fitting, 1))
         else:

@@ -78,9 +78,11 @@ class Pods:
         gathers: They prefer nodes on which copies run.
         is_spread: They prefer fault domains in which fewest of their workload run, before anything else.
         host: What each takes of its node.
+        may_take_held: Their claims are given devices that are held for the workload.
     """
 
     workload: WorkloadKey | None = None
     gathers: bool = False
     is_spread: bool = False
     host: HostAmount = NOTHING
+    may_take_held: bool = False

@@ -174,3 +174,6 @@ class Configuration:
 
     def __str__(self) -> str:
         return " + ".join(f"{n} x {s.name}" for s, n in self.counts.items()) or "nothing"
+
+
+NOTHING = Configuration()

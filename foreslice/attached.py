@@ -22,6 +22,7 @@ class Attached:
         namespaces: Namespaces of workloads.
         lease_namespace: Where the Lease is, `None` = nothing will be written, so nobody is elected.
         spreading: What fault domains are, and whose copies are spread over them.
+        holds: Whether room may be held.
     """
 
     def __init__(
@@ -30,17 +31,19 @@ class Attached:
         namespaces: Iterable[str],
         lease_namespace: str | None,
         spreading: Spreading = NOWHERE,
+        *,
+        holds: bool = False,
     ) -> None:
         with ExitStack() as opened:
             opened.enter_context(closing(server))
             self._recorder: EventRecorder | None = None
             if lease_namespace is None:
-                cluster = KubeCluster(server, namespaces, _observes, spreading)
+                cluster = KubeCluster(server, namespaces, _observes, spreading, holds=holds)
                 self.cluster = opened.enter_context(closing(cluster))
             else:
                 name = identity()
                 candidate = Candidate(server, lease_namespace, name, WallClock().now_s)
-                cluster = KubeCluster(server, namespaces, candidate.fence, spreading)
+                cluster = KubeCluster(server, namespaces, candidate.fence, spreading, holds=holds)
                 self.cluster = opened.enter_context(closing(cluster))
                 self._recorder = EventRecorder(
                     server, cluster.reference, lease_namespace, name, cluster.is_leader

@@ -66,6 +66,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "hold": leave.hold,
         "approve": leave.approve,
         "restore": leave.restore,
+        "release": leave.release,
         "watchdog": leave.watchdog,
     },
     "Sizes and plans": {

@@ -162,6 +162,7 @@ def _in_kubernetes(
         {key.namespace for key in keys},
         chosen.lease_namespace if settings.acting else None,
         spreading_of(settings),
+        holds=_may_hold(settings),
     )
     with ExitStack() as undo:
         undo.callback(attached.close)
@@ -237,8 +238,12 @@ def _outside(settings: Settings) -> tuple[object, ...]:
     leads = settings.acting and isinstance(settings.cluster, KubernetesCluster)
     kept = settings.history and (settings.history, settings.loop.history)
     learned = settings.learning, settings.models
-    adapters = settings.metrics, settings.engines, settings.cluster
+    adapters = settings.metrics, settings.engines, settings.cluster, _may_hold(settings)
     return *adapters, learned, served, leads, kept, spreading_of(settings)
+
+
+def _may_hold(settings: Settings) -> bool:
+    return settings.acting and settings.holding is not None
 
 
 def _world(

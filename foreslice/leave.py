@@ -18,6 +18,7 @@ from foreslice.clock import WallClock
 from foreslice.doors import api_server_of
 from foreslice.lease import led_s_ago
 from foreslice.owners import duration, kubernetes, named, rights, tell
+from foreslice.release import hold_as_json, hold_as_text, released
 from foreslice.safety import Restoration, raise_below
 from foreslice.selection import load_settled
 from foreslice.settings.load import workloads_of
@@ -55,17 +56,22 @@ def run_restore(config: Path, names: Sequence[str], *, every: bool, wait: str, a
                 raise UnavailableError(f"not given back within {wait}, and left as far as it is: {waits_for}")
             time.sleep(TURN_S)
         copies = [name for key in keys for name in Owner(server).end_copies(key)]
+        rooms = released(server, lambda hold: hold.owner in keys, is_sure=settings.holding is not None)
     answer = {
         "restored": [str(key) for key in keys],
         "steps": [show.step_as_json(r) for r in done],
         "ended": copies,
+        "released": [hold_as_json(hold) for hold in rooms],
     }
     lines = [*(show.step_as_text(r) for r in done), *(f"copy {name} ended" for name in copies)]
+    lines += [f"{hold_as_text(hold)}: released" for hold in rooms]
     tell(answer, [*lines, *(f"{key} is its owner's, and paused" for key in keys)], as_json=as_json)
 
 
 def run_watchdog(config: Path, *, after: str, as_json: bool) -> None:
     """Raise workloads to their safe configuration if nobody has led for some time, and print what was done.
+
+    Room that is held is released where it is held for too long, and all of it where nobody leads.
 
     Raises:
         InputError: Settings cannot be used, or the rights do not reach.
@@ -77,9 +83,16 @@ def run_watchdog(config: Path, *, after: str, as_json: bool) -> None:
     with ExitStack() as stack:
         server = stack.enter_context(closing(api_server_of(cluster, config.parent)))
         age_s = led_s_ago(server, cluster.lease_namespace, clock.now_s())
-        if age_s is not None and age_s <= after_s:
+        is_led = age_s is not None and age_s <= after_s
+        now_s = clock.now_s()
+        rooms = released(
+            server, lambda hold: not is_led or hold.until_s <= now_s, is_sure=settings.holding is not None
+        )
+        swept = {"released": [hold_as_json(hold) for hold in rooms]}
+        said = [f"{hold_as_text(hold)}: released" for hold in rooms]
+        if is_led:
             line = f"the lease was renewed {age_s:.0f} s ago: foreslice is there, nothing to do"
-            tell({"lease_age_s": age_s, "steps": []}, [line], as_json=as_json)
+            tell({"lease_age_s": age_s, "steps": [], **swept}, [*said, line], as_json=as_json)
             return
         fence = _fence(server, cluster.lease_namespace, after_s, clock)
         view = KubeCluster(server, {workload.key.namespace for workload in workloads}, fence)
@@ -88,7 +101,8 @@ def run_watchdog(config: Path, *, after: str, as_json: bool) -> None:
     lines = [show.step_as_text(result) for result in results] or [
         "every workload holds its safe configuration"
     ]
-    tell({"lease_age_s": age_s, "steps": [show.step_as_json(r) for r in results]}, lines, as_json=as_json)
+    answer = {"lease_age_s": age_s, "steps": [show.step_as_json(r) for r in results], **swept}
+    tell(answer, [*said, *lines], as_json=as_json)
 
 
 def _fence(server: ApiServer, namespace: str, after_s: float, clock: WallClock) -> Callable[[], int]:

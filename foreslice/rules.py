@@ -77,6 +77,7 @@ class Rules:
         budgets: How many changes may be made, and when.
         starts_per_node: Engines that may be starting on one node at the same time.
         at_once: Workloads that may be losing replicas at the same time.
+        hold_s: How long room is held at most, in seconds, `None` = none is.
     """
 
     acting: bool
@@ -87,6 +88,7 @@ class Rules:
     budgets: tuple[TimedBudget, ...] = ()
     at_once: int = MOVES_IN_FLIGHT
     starts_per_node: int = STARTS_PER_NODE
+    hold_s: float | None = None
 
     def frozen(self, at_s: float) -> Iterable[str]:
         """Yield why nothing is moved or removed at this time, one line each."""

@@ -31,6 +31,7 @@ from fleet.workload import Tier, Workload, WorkloadKey
 from foreslice.advice import advices
 from foreslice.boosts import announced
 from foreslice.clock import Clock
+from foreslice.holding import Holding
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
@@ -133,6 +134,11 @@ class Loop:
             if self._cluster is not None
             else None
         )
+        self._holding = (
+            Holding(self._cluster, workloads, rules.hold_s)
+            if self._cluster is not None and rules.acting and rules.hold_s is not None
+            else None
+        )
         self._trials = Trials()
         self._publisher = Publisher(self._cluster) if self._cluster is not None else None
         self._outlooks = observatory.blind()
@@ -211,6 +217,8 @@ class Loop:
         terms = terms_of(self._workloads, question.fleet, seen.outlooks, seen.needs, seen.readings)
         results = self._executor.run(changes, terms, seen.at_s, stops, budgets)
         conditions = (*seen.conditions, *stops.everything, *stops.moves)
+        if self._holding is not None and not stops.everything:
+            conditions += self._holding.turn(question.fleet, due, self._planned, seen.at_s)
         if self._publisher is not None and self._rules.acting and not stops.everything:
             conditions += self._publisher.turn(advices(decisions, self._workloads, seen.at_s))
         return replace(

@@ -50,6 +50,7 @@ CLAIM_TEMPLATE = Kind(
     "resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates", has_status=False
 )
 SLICE = Kind("resource.k8s.io/v1", "ResourceSlice", "resourceslices", is_namespaced=False, has_status=False)
+TAINT_RULE = Kind("resource.k8s.io/v1", "DeviceTaintRule", "devicetaintrules", is_namespaced=False)
 LEASE = Kind("coordination.k8s.io/v1", "Lease", "leases", has_status=False)
 BUDGET = Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
 AUTOSCALER = Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
@@ -68,6 +69,7 @@ KINDS = {
         CLAIM,
         CLAIM_TEMPLATE,
         SLICE,
+        TAINT_RULE,
         LEASE,
         FRACTION_PLAN,
         FRACTION_TARGET,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from actuator.manifest import Json, version_of
 from actuator.marks import Marks
 from actuator.objects.history import PlanReader
+from actuator.objects.holds import rule_of
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
 from actuator.objects.rehearsal import Stage, rewrites
 from actuator.objects.slices import SliceReader
@@ -19,6 +20,7 @@ from actuator.ports import Advice, PlanRecord, Rewrite, StepRecord
 from fleet.change import ChangeSet, Step
 from fleet.cluster import Fleet
 from fleet.errors import ConflictError, RefusedError
+from fleet.holds import Hold
 from fleet.shape import Shape
 from fleet.workload import WorkloadKey
 from simulator.api import (
@@ -32,6 +34,7 @@ from simulator.api import (
     NODE,
     POD,
     SLICE,
+    TAINT_RULE,
 )
 from simulator.store import ObjectStore
 
@@ -73,6 +76,7 @@ class EmbeddedCluster(Marks):
                 budgets=self._store.list(BUDGET),
                 autoscalers=self._store.list(AUTOSCALER),
                 nodes=self._store.list(NODE),
+                taint_rules=self._store.list(TAINT_RULE),
             )
             label = self._spreading.label
             self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans, label)
@@ -131,6 +135,16 @@ class EmbeddedCluster(Marks):
             raise ConflictError(f"{found[0].kind} {workload.namespace}/{found[0].name} does not exist")
         metadata = {**held["metadata"], "resourceVersion": version_of(held) if expects is None else expects}
         self._store.replace({**held, "metadata": metadata, "spec": {**held["spec"], "minReplicas": replicas}})
+
+    def hold(self, hold: Hold) -> None:
+        """Keep new claims of others off a device; `ConflictError` where it is held already."""
+        self._store.create(rule_of(hold))
+
+    def release(self, hold: Hold) -> None:
+        """End a hold that was seen, and none that came after it."""
+        name = rule_of(hold)["metadata"]["name"]
+        if self._store.get(TAINT_RULE, None, name) is not None:
+            self._store.delete(TAINT_RULE, None, name, uid=hold.uid)
 
     def publish(self, workload: WorkloadKey, advice: Advice) -> None:
         """Say where a workload should be, in place of what was said before."""

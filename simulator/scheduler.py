@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from actuator.mechanisms.dra import DRIVER, Ask, ask_of
+from actuator.objects.holds import shut_by
 from actuator.objects.hosts import host_amount, hosts_of
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import allocated, allocated_ids, results_of
-from fleet.devices import Device, Ledger, Pool, first_fit, in_order_of_trial, ledger_of
+from fleet.devices import Device, DeviceId, Ledger, Pool, first_fit, in_order_of_trial, ledger_of
 from fleet.errors import RefusedError
 from simulator.affinity import company, kin
-from simulator.api import BINDING, CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, timestamp
+from simulator.api import BINDING, CLAIM, NODE, POD, SLICE, TAINT_RULE, Api, Change, Event, Json, timestamp
 from simulator.clock import Clock
 from simulator.delays import Delays
 from simulator.errors import NotModelledError
@@ -46,6 +47,7 @@ class Scheduler:
         api.watch(CLAIM, self._on_claim)
         api.watch(SLICE, self._on_slice)
         api.watch(NODE, lambda _: self._retry(self._unschedulable))
+        api.watch(TAINT_RULE, lambda _: self._retry(self._unschedulable))
 
     def _on_pod(self, event: Event) -> None:
         pod = event.body
@@ -120,7 +122,8 @@ class Scheduler:
         pools = [p for p in inventory.pools if p.node in hosts and not hosts[p.node].lacks_for(asked)]
         order = in_order_of_trial(pools, ledger, company(pod, pods), kin(pod, pods, nodes))
         ask = _ask(claim)
-        found = (_first_offer(pool, ledger, ask) for pool in order)
+        shut = self._shut(ask)
+        found = (_first_offer(pool, ledger, ask, shut) for pool in order)
         offers = (offer for offer in found if offer is not None)
         if not ask.others:
             return next(offers, None)
@@ -129,6 +132,13 @@ class Scheduler:
             name = claim["metadata"]["name"]
             raise NotModelledError(f"which node gets claim {name}: they offer different alternatives")
         return made[0] if made else None
+
+    def _shut(self, ask: Ask) -> frozenset[DeviceId]:
+        """Return the devices whose taints a claim does not tolerate."""
+        shut = tuple(shut_by(self._api.list(TAINT_RULE), ask.tolerations))
+        if any(device is None for _, device in shut):
+            raise NotModelledError("taints of whole pools")
+        return frozenset((pool, device) for pool, device in shut if device is not None)
 
     def _allocate(self, claim: Json, devices: Devices, taken: str, pod: Json) -> None:
         """Allocate the claim, if it is not, and reserve it for the pod; the finalizer comes first."""
@@ -166,9 +176,11 @@ def _ask(claim: Json) -> Ask:
         raise NotModelledError(f"claim {claim['metadata']['name']}: {error}") from error
 
 
-def _first_offer(pool: Pool, ledger: Ledger, ask: Ask) -> tuple[Devices, str] | None:
+def _first_offer(
+    pool: Pool, ledger: Ledger, ask: Ask, shut: frozenset[DeviceId]
+) -> tuple[Devices, str] | None:
     """Return what a claim would get of one node, and for which request or alternative."""
-    found = ((first_fit((pool,), ledger, request), taken) for taken, request in ask.alternatives)
+    found = ((first_fit((pool,), ledger, request, shut), taken) for taken, request in ask.alternatives)
     return next(((devices, taken) for devices, taken in found if devices), None)
 
 

@@ -11,8 +11,9 @@ from threading import Lock
 
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.errors import ExistsError, NotFoundError
+from actuator.kube.holds import Holds
 from actuator.kube.mirror import Mirror, Scope
-from actuator.kube.records import NO_PLANS, Fence, Records
+from actuator.kube.records import NO_PLANS, Fence
 from actuator.kube.reflector import Reflector
 from actuator.kube.resources import (
     AUTOSCALERS,
@@ -30,6 +31,7 @@ from actuator.kube.resources import (
     SERVING,
     SLICES,
     STATEFUL_SETS,
+    TAINT_RULES,
     Resource,
 )
 from actuator.kube.scale import apply_field, flooring, is_as_decided_on, scaled, scaling
@@ -61,7 +63,7 @@ SCALERS = {resource.kind: resource for resource in (AUTOSCALERS, SCALED_OBJECTS)
 """What sets replicas by load, by kind, in the order in which `scalers_of` takes them."""
 
 
-class KubeCluster(Records):
+class KubeCluster(Holds):
     """Implements `actuator.ports.Cluster` on an API server. Close it in the end.
 
     It is read by watches, so a view costs no request; it shows what we wrote at once, and what others wrote
@@ -73,10 +75,17 @@ class KubeCluster(Records):
         namespaces: Namespaces of workloads; those of workloads that `view` is asked for later are added.
         fence: Asked right before every write.
         spreading: What fault domains are, and whose copies are spread over them.
+        holds: Whether DeviceTaintRules are watched, by which room is held.
     """
 
     def __init__(
-        self, server: ApiServer, namespaces: Iterable[str], fence: Fence, spreading: Spreading = NOWHERE
+        self,
+        server: ApiServer,
+        namespaces: Iterable[str],
+        fence: Fence,
+        spreading: Spreading = NOWHERE,
+        *,
+        holds: bool = False,
     ) -> None:
         super().__init__(server, Mirror(), fence)
         self._spreading = spreading
@@ -85,7 +94,8 @@ class KubeCluster(Records):
         self._lock = Lock()
         self._seen: tuple[tuple[WorkloadKey, ...], Fleet] | None = None
         self._reflectors: dict[Scope, Reflector] = {}
-        self._watch([*map(Scope, CLUSTER_WIDE), *_scopes(namespaces)])
+        cluster_wide = (*CLUSTER_WIDE, TAINT_RULES) if holds else CLUSTER_WIDE
+        self._watch([*map(Scope, cluster_wide), *_scopes(namespaces)])
 
     def close(self) -> None:
         """End all watches."""
@@ -134,6 +144,7 @@ class KubeCluster(Records):
                     autoscalers=held[AUTOSCALERS],
                     scaled_objects=held[SCALED_OBJECTS],
                     nodes=held[NODES],
+                    taint_rules=held[TAINT_RULES],
                 )
                 label = self._spreading.label
                 self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans, label)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from actuator.manifest import Json
-from actuator.objects import targets
+from actuator.objects import holds, targets
 from actuator.objects.plans import API_VERSION, KIND
 
 
@@ -38,6 +38,7 @@ class Resource:
 SLICES = Resource("resource.k8s.io/v1", "ResourceSlice", "resourceslices")
 CLAIMS = Resource("resource.k8s.io/v1", "ResourceClaim", "resourceclaims")
 CLAIM_TEMPLATES = Resource("resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates")
+TAINT_RULES = Resource(holds.API_VERSION, holds.KIND, "devicetaintrules")
 DEPLOYMENTS = Resource("apps/v1", "Deployment", "deployments")
 STATEFUL_SETS = Resource("apps/v1", "StatefulSet", "statefulsets")
 LEADER_WORKER_SETS = Resource("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets")
@@ -70,5 +71,6 @@ OF_WORKLOADS = (
 SERVING = (DEPLOYMENTS, STATEFUL_SETS, LEADER_WORKER_SETS)
 """What a workload may be; of two of one name the first counts."""
 
-OPTIONAL = frozenset({LEADER_WORKER_SETS, SCALED_OBJECTS, PLANS})
-"""What a cluster need not know: without ScaledObjects KEDA scales nothing, without plans we only observe."""
+OPTIONAL = frozenset({LEADER_WORKER_SETS, SCALED_OBJECTS, PLANS, TAINT_RULES})
+"""What a cluster need not know: without ScaledObjects KEDA scales nothing, without plans we only observe, and
+without DeviceTaintRules no room is held."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from actuator.manifest import Json
 from actuator.objects.history import NONE, PlanReader, with_history
+from actuator.objects.holds import holds_of
 from actuator.objects.hosts import hosts_of
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import Observer, allocated
@@ -32,6 +33,7 @@ class Snapshot:
         autoscalers: HorizontalPodAutoscalers.
         scaled_objects: KEDA's ScaledObjects.
         nodes: Nodes, as far as they may be read.
+        taint_rules: DeviceTaintRules.
     """
 
     version: str
@@ -45,6 +47,7 @@ class Snapshot:
     autoscalers: Sequence[Json] = ()
     scaled_objects: Sequence[Json] = ()
     nodes: Sequence[Json] = ()
+    taint_rules: Sequence[Json] = ()
 
 
 def fleet_of(
@@ -93,4 +96,5 @@ def fleet_of(
         refused=refused,
         barred=inventory.barred,
         hosts=hosts_of(snapshot.nodes, snapshot.pods, fault_domain),
+        holds=holds_of(snapshot.taint_rules),
     )

@@ -18,6 +18,7 @@ from actuator.manifest import (
 )
 from actuator.mechanisms.dra import DRIVER, shape_asked
 from actuator.objects.groups import grouped, grouped_shape, members, size_of, workers_of
+from actuator.objects.holds import may_take_held
 from actuator.objects.hosts import host_amount
 from actuator.objects.pods import grace_s, is_over, true_condition
 from actuator.objects.restraints import (
@@ -109,8 +110,8 @@ class Observer:
             if not is_over(pod) and STANDBY_LABEL not in labels_of(pod):
                 mark = labels_of(pod).get(VARIANT_LABEL, "")
                 pods[mark if mark in named else ""].append(pod)
-        variants = [self._variant(base, pods[""], is_base=True)]
-        variants += [self._variant(body, pods[mark], is_base=False) for mark, body in named.items()]
+        variants = [self._variant(base, pods[""], key, is_base=True)]
+        variants += [self._variant(body, pods[mark], key, is_base=False) for mark, body in named.items()]
         made = [labels_of(body["spec"]["template"]) for body in (base, *copies)]
         newest_s = max((replica.created_at_s for replica in variants[0].replicas), default=0.0)
         return Standing(
@@ -127,7 +128,9 @@ class Observer:
             written_by_hand_at_s=written_by_hand_at_s(base, newest_s),
         )
 
-    def _variant(self, deployment: Json, pods: Sequence[Json], *, is_base: bool) -> Variant:
+    def _variant(
+        self, deployment: Json, pods: Sequence[Json], base: WorkloadKey, *, is_base: bool
+    ) -> Variant:
         meta = deployment["metadata"]
         templates = self._templates.get(meta["namespace"], {})
         claim, ask = gpu_claim(deployment, templates)
@@ -155,6 +158,7 @@ class Observer:
             alternatives=tuple(dict.fromkeys(other for other in others if other != shape)),
             is_spread=is_spread_over(pod_spec, self._fault_domain),
             host=sum([host_amount(pod_spec)] * size, NOTHING),
+            may_take_held=may_take_held(ask.tolerations, base),
         )
 
     def _size(self, deployment: Json, templates: Mapping[str, Json], shape: Shape) -> int:

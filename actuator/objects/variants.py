@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from actuator.manifest import GROUP, MANAGED_BY, VARIANT_LABEL, Json, digest_of, dns_label, labels_of
+from actuator.manifest import GROUP, MANAGED_BY, VARIANT_LABEL, Json, digest_of, dns_label, key_of, labels_of
 from actuator.mechanisms.dra import Ask, ask_of, asks_gpu, claim_template
+from actuator.objects.holds import may_take_held, toleration
 from fleet.boards import Board
 from fleet.errors import RefusedError
 from fleet.shape import Shape
@@ -127,7 +128,10 @@ def variant_objects(
     if shape.cards != ask.request.count:
         spread = f"its engine's arguments spread it over {ask.request.count} cards, not over {shape.cards}"
         raise RefusedError(f"Deployment {base['metadata']['name']}: {spread}")
-    template = _owned(claim_template(base["metadata"]["namespace"], board, shape, ask), name, base)
+    owner = key_of(base)
+    if not may_take_held(ask.tolerations, owner):
+        ask = replace(ask, tolerations=(*ask.tolerations, toleration(owner)))
+    template = _owned(claim_template(owner.namespace, board, shape, ask), name, base)
     return template, _copy(base, name, claim, template["metadata"]["name"], spread_over)
 
 

@@ -100,6 +100,26 @@ def restore(
     run_restore(config_file, workloads or [], every=every, wait=wait, as_json=output is Output.JSON)
 
 
+def release(
+    config_file: ConfigFile,
+    workloads: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Workloads as namespace/name, in the settings or not.",
+            show_default=False,
+            metavar="WORKLOAD...",
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All room that foreslice holds.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, what is held is only said.")] = False,
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Release room that is held for workloads; a service that runs may hold it again."""
+    from foreslice.release import run_release
+
+    run_release(config_file, workloads or [], every=every, is_dry=not yes, as_json=output is Output.JSON)
+
+
 def watchdog(
     config_file: ConfigFile,
     after: Annotated[

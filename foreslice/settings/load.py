@@ -73,6 +73,7 @@ def rules_of(settings: Settings) -> Rules:
         budgets=tuple(budget.budget() for budget in settings.budgets),
         at_once=settings.shrink.at_once,
         starts_per_node=settings.loop.starts_per_node,
+        hold_s=settings.holding.longest if settings.holding is not None else None,
     )
 
 

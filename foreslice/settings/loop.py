@@ -34,6 +34,12 @@ class LoopSettings(Group):
     ] = STARTS_PER_NODE
 
 
+class HoldingSettings(Group):
+    """Room that replicas to come need is kept from others, by device taints."""
+
+    longest: Annotated[Pause, Field(description="a hold that was not needed by then ends by itself")] = 1800.0
+
+
 class HistorySettings(Group):
     """What was read from Prometheus is kept, so that a restart asks for the newest minutes only."""
 

@@ -18,7 +18,7 @@ from foreslice.settings.durations import written
 from foreslice.settings.engines import AUTO, EngineSettings, LabelValues, engines_of, misfit
 from foreslice.settings.group import Group
 from foreslice.settings.learning import LearningSettings, SharedModelSettings
-from foreslice.settings.loop import HistorySettings, LoopSettings
+from foreslice.settings.loop import HistorySettings, HoldingSettings, LoopSettings
 from foreslice.settings.market import CardSettings, QueueSettings
 from foreslice.settings.model import ModelSettings, one_of, or_a_name
 from foreslice.settings.restraint import BudgetSettings, FreezeSettings, ShrinkSettings
@@ -203,6 +203,9 @@ class Settings(Group):
     budgets: Annotated[
         tuple[BudgetSettings, ...], Field(description="how many changes that give replicas up may be made")
     ] = ()
+    holding: Annotated[
+        HoldingSettings | None, Field(description="room is held for replicas to come; without it none is")
+    ] = None
     http: HttpSettings = HttpSettings()
     # Not `min_length`: pydantic counts the items that are good, and would call a list of bad ones empty.
     engines: Annotated[

@@ -1,0 +1,136 @@
+"""Which devices to keep for workloads until their next replicas can take them.
+
+Two kinds of room go to whoever asks first, if nobody keeps it: what replicas of ours are giving back while
+another workload of ours is short, and what the rest of a move needs while its first replica is on trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import count, islice
+
+from allocator.room import request_of, unplaced
+from fleet.cluster import Fleet, Standing
+from fleet.devices import Device, DeviceId, Pool, ledger_of
+from fleet.holds import Hold
+from fleet.shape import Configuration, Shape
+from fleet.workload import WorkloadKey
+
+MOST_SEATS = 16
+"""Replicas for which room is held at the same time: what is held serves nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Replicas that a workload is to have as soon as it can.
+
+    Attributes:
+        standing: The workload.
+        later: What it is to have beyond what is asked for.
+        until_s: How long room may be held for it, seconds since the epoch.
+        is_short: Whether it waits for room; else for something else, and room that is free is held too.
+    """
+
+    standing: Standing
+    later: Configuration
+    until_s: float
+    is_short: bool
+
+    @property
+    def purpose(self) -> str:
+        """What room is held for, one clause."""
+        return f"{self.later} {'waits for room' if self.is_short else 'follows its trial'}"
+
+
+def rooms_to_hold(fleet: Fleet, wishes: Iterable[Wish], until_s: float, at_s: float) -> tuple[Hold, ...]:
+    """Return every hold that there should be now; one that is there already is returned as it is.
+
+    A seat for a replica is held with all devices that cannot be allocated beside it. Where a workload waits
+    for room, only seats are held that somebody of ours is leaving: one that is free it takes itself.
+
+    Args:
+        fleet: The cluster as it stands, with its holds.
+        wishes: Replicas to come, most urgent first.
+        until_s: When new holds end for replicas that are asked for and wait.
+        at_s: Time, seconds since the epoch.
+    """
+    waiting = (
+        Wish(standing, Configuration({shape: replicas}), until_s, is_short=True)
+        for standing, _, shape, replicas in unplaced(fleet.standings)
+        if replicas
+    )
+    seating = _Seating(fleet, at_s)
+    seats = (hold for wish in (*waiting, *wishes) for hold in seating.seats(wish))
+    return tuple({hold.device: hold for seat in islice(seats, MOST_SEATS) for hold in seat}.values())
+
+
+class _Seat(IntEnum):
+    """How a seat stands, best first: held for the workload, free, or left by somebody of ours."""
+
+    HELD = 0
+    FREE = 1
+    LEFT = 2
+
+
+class _Seating:
+    """Gives out seats one after the other, in the order in which they are asked for."""
+
+    def __init__(self, fleet: Fleet, at_s: float) -> None:
+        leaving = {
+            replica.device.id
+            for standing in fleet.standings
+            for variant in standing.variants
+            for replica in variant.replicas
+            if replica.is_leaving and replica.device is not None
+        }
+        self._pools = fleet.pools
+        self._products = {board.id: board.product_names for board in fleet.boards()}
+        self._now = ledger_of(fleet.pools, fleet.allocated)
+        self._left = ledger_of(fleet.pools, (one for one in fleet.allocated if one.id not in leaving))
+        self._held: dict[DeviceId, Hold] = {hold.device: hold for hold in fleet.holds if hold.until_s > at_s}
+        self._barred = fleet.barred
+        self._at_s = at_s
+
+    def seats(self, wish: Wish) -> Iterator[tuple[Hold, ...]]:
+        """Yield the holds of a seat for each replica of a wish that can have one."""
+        for shape, replicas in wish.later.counts.items():
+            if shape.cards > 1 or shape in self._barred or not wish.standing.pods(shape).may_take_held:
+                continue
+            for _ in range(replicas):
+                seat = min(self._candidates(wish.standing.key, shape), default=None, key=lambda one: one[:2])
+                if seat is None:
+                    break
+                state, _, pool, device = seat
+                self._left, self._now = self._left.take(device), self._now.take(device)
+                if state is _Seat.FREE and wish.is_short:
+                    continue
+                holds = tuple(self._holds(wish, pool, device))
+                self._held |= {hold.device: hold for hold in holds}
+                if holds:
+                    yield holds
+
+    def _candidates(self, owner: WorkloadKey, shape: Shape) -> Iterator[tuple[_Seat, int, Pool, Device]]:
+        """Yield the devices that a replica could have once those that leave are gone, with their order."""
+        request = request_of(shape, self._products[shape.board])
+        order = count()
+        for pool in self._pools:
+            for device in pool.devices:
+                if request.matches(device) and self._left.fits(device):
+                    holders = {self._owner_of(other) for other in pool.instead_of(device)}
+                    if holders <= {owner, None}:
+                        state = _Seat.FREE if self._now.fits(device) else _Seat.LEFT
+                        yield _Seat.HELD if None not in holders else state, next(order), pool, device
+
+    def _owner_of(self, device: Device) -> WorkloadKey | None:
+        hold = self._held.get(device.id)
+        return None if hold is None else hold.owner
+
+    def _holds(self, wish: Wish, pool: Pool, seat: Device) -> Iterator[Hold]:
+        for device in pool.instead_of(seat):
+            held = self._held.get(device.id)
+            if held is not None:
+                yield held
+            elif wish.until_s > self._at_s:
+                yield Hold(device.id, wish.standing.key, wish.purpose, wish.until_s)

@@ -1,0 +1,63 @@
+"""Which room the loop has held: for workloads that wait for it, and for moves of which the trial is on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from actuator.holding import hold_rooms
+from actuator.ports import Cluster
+from allocator.decide import Decision
+from allocator.holding import Wish, rooms_to_hold
+from fleet.cluster import Fleet, Standing
+from fleet.workload import Workload, WorkloadKey
+
+
+class Holding:
+    """Holds room in a cluster, turn by turn; nothing is kept but what the cluster keeps.
+
+    Args:
+        cluster: What is written to.
+        workloads: Those that are looked after.
+        longest_s: How long one hold lasts at most, in seconds.
+    """
+
+    def __init__(self, cluster: Cluster, workloads: Iterable[Workload], longest_s: float) -> None:
+        self._cluster = cluster
+        self._adding = {workload.key for workload in workloads if workload.mode.may_add}
+        self._longest_s = longest_s
+
+    def turn(
+        self, fleet: Fleet, due: Sequence[Decision], planned: Mapping[WorkloadKey, Decision], at_s: float
+    ) -> tuple[str, ...]:
+        """Have room held as of now; return what stands against it, one line.
+
+        Args:
+            fleet: The cluster as it stands.
+            due: What is added to workloads now, most urgent first.
+            planned: Decisions of the newest plan.
+            at_s: Time, seconds since the epoch.
+        """
+        wishes = tuple(self._wishes(fleet, due, planned, at_s))
+        wanted = rooms_to_hold(fleet, wishes, at_s + self._longest_s, at_s)
+        return hold_rooms(self._cluster, fleet.holds, wanted)
+
+    def _wishes(
+        self, fleet: Fleet, due: Sequence[Decision], planned: Mapping[WorkloadKey, Decision], at_s: float
+    ) -> Iterator[Wish]:
+        """Yield who is short before who is on trial; the room of a trial is held no longer than once."""
+        found = [(self._standing(fleet, decision), decision) for decision in due]
+        served = [(standing, decision) for standing, decision in found if standing is not None]
+        for standing, decision in served:
+            yield Wish(standing, decision.later, at_s + self._longest_s, is_short=True)
+        for standing, _ in served:
+            moved = planned.get(standing.key)
+            begun_s = standing.changed_at_s
+            if moved is not None and begun_s is not None and standing.wanted.counts == moved.goal.counts:
+                yield Wish(standing, moved.later, begun_s + self._longest_s, is_short=False)
+
+    def _standing(self, fleet: Fleet, decision: Decision) -> Standing | None:
+        """Return how the workload stands, `None` if nothing is to be written for it."""
+        standing = fleet.standing(decision.workload)
+        if standing is None or standing.forbidden or standing.key not in self._adding:
+            return None
+        return standing if standing.permits.may_add else None
