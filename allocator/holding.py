@@ -118,19 +118,17 @@ class _Seating:
         for pool in self._pools:
             for device in pool.devices:
                 if request.matches(device) and self._left.fits(device):
-                    holders = {self._owner_of(other) for other in pool.instead_of(device)}
-                    if holders <= {owner, None}:
+                    hold = self._held.get(device.id)
+                    if hold is None:
                         state = _Seat.FREE if self._now.fits(device) else _Seat.LEFT
-                        yield _Seat.HELD if None not in holders else state, next(order), pool, device
-
-    def _owner_of(self, device: Device) -> WorkloadKey | None:
-        hold = self._held.get(device.id)
-        return None if hold is None else hold.owner
+                        yield state, next(order), pool, device
+                    elif hold.owner == owner:
+                        yield _Seat.HELD, next(order), pool, device
 
     def _holds(self, wish: Wish, pool: Pool, seat: Device) -> Iterator[Hold]:
         for device in pool.instead_of(seat):
             held = self._held.get(device.id)
-            if held is not None:
-                yield held
-            elif wish.until_s > self._at_s:
+            if held is None and wish.until_s > self._at_s:
                 yield Hold(device.id, wish.standing.key, wish.purpose, wish.until_s)
+            elif held is not None and held.owner == wish.standing.key:
+                yield held

@@ -6,7 +6,7 @@ from actuator.objects.plans import is_open, proven_by
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError, UnavailableError
 from simulator.agents import start_control_plane, start_nodes
-from simulator.api import AUTOSCALER, CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, FRACTION_TARGET, POD
+from simulator.api import AUTOSCALER, CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, FRACTION_TARGET, POD, TAINT_RULE
 from simulator.clock import VirtualClock
 from simulator.cluster import EmbeddedCluster
 from simulator.containers import EngineContainers
@@ -114,6 +114,8 @@ class Stage:
         for template in self.store.list(CLAIM_TEMPLATE):
             if template["metadata"]["name"] not in used:
                 yield f"template {template['metadata']['name']} of no Deployment"
+        for rule in self.store.list(TAINT_RULE):
+            yield f"{rule['spec']['deviceSelector']['device']} is still held"
         for record in self.opened().plans(WEB.key):
             if is_open(record):
                 yield f"plan {record.change.name} is left open"

@@ -14,7 +14,6 @@ from simulator.rest import address
 NAMESPACE = Kind("v1", "Namespace", "namespaces", is_namespaced=False)
 SERVICE_ACCOUNT = Kind("v1", "ServiceAccount", "serviceaccounts")
 DEVICE_CLASS = Kind("resource.k8s.io/v1", "DeviceClass", "deviceclasses", is_namespaced=False)
-TAINT_RULE = Kind("resource.k8s.io/v1", "DeviceTaintRule", "devicetaintrules", is_namespaced=False)
 PDB = Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
 QUOTA = Kind("v1", "ResourceQuota", "resourcequotas")
 PRIORITY = Kind("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", is_namespaced=False)

@@ -94,16 +94,16 @@ class Shop:
         self.server = server
 
     @contextmanager
-    def cluster(self, fence=always, server=None):
+    def cluster(self, fence=always, server=None, *, holds=False):
         """Open the adapter."""
-        with closing(KubeCluster(server or self.server, [SHOP], fence)) as cluster:
+        with closing(KubeCluster(server or self.server, [SHOP], fence, holds=holds)) as cluster:
             yield cluster
 
     @contextmanager
-    def open(self, server=None):
+    def open(self, server=None, *, holds=False):
         """Open the adapter on a shop with Deployment `web`: one replica on a whole card, that serves."""
         try:
-            with self.cluster(server=server) as cluster:
+            with self.cluster(server=server, holds=holds) as cluster:
                 for body in deployment("web", replicas=1):
                     self.create(cluster, body)
                 self.settle(cluster)

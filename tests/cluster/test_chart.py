@@ -10,6 +10,7 @@ from actuator.kube.connect import connect
 from actuator.kube.resources import DEPLOYMENTS, PODS
 from foreslice.cli import app
 from foreslice.settings.load import load
+from simulator.api import TAINT_RULE
 from simulator.pods import is_ready
 from simulator.rest import address
 from tests.cluster.conftest import NEWEST, make_classes
@@ -25,7 +26,7 @@ from tests.cluster.helm import (
     helm,
     rendered,
 )
-from tests.cluster.lab import TAINT_RULE, until
+from tests.cluster.lab import until
 from tests.cluster.permissions import as_service_account, documents
 from tests.cluster.shop import CRDS, SHOP, install_plans, shop_of
 from tests.cluster.test_leaving import moved

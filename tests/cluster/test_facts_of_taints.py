@@ -6,11 +6,11 @@ import pytest
 
 from fleet.boards import H100_80GB
 from fleet.errors import UnavailableError
-from simulator.api import CLAIM, POD
+from simulator.api import CLAIM, POD, TAINT_RULE
 from simulator.pods import condition
 from simulator.rest import address
 from tests.cluster.conftest import NEWEST
-from tests.cluster.lab import PDB, TAINT_RULE, until
+from tests.cluster.lab import PDB, until
 from tests.fakes.manifests import request
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)

@@ -16,6 +16,7 @@ from tests.contract.test_cluster_contract import (  # noqa: F401  collected here
     halves,
 )
 from tests.contract.test_floor_contract import TestFloor  # noqa: F401
+from tests.contract.test_holds_contract import TestHolds, device  # noqa: F401
 from tests.contract.test_publish_contract import TestPublish  # noqa: F401
 from tests.contract.test_rehearsal_contract import TestRehearsal  # noqa: F401
 from tests.contract.test_request_contract import TestRequests  # noqa: F401
@@ -24,6 +25,6 @@ from tests.contract.test_request_contract import TestRequests  # noqa: F401
 @pytest.fixture
 def world(shop):
     """A shop with Deployment `web` on whole cards, seen through the real adapter."""
-    with shop.open() as adapter:
+    with shop.open(holds=True) as adapter:
         settle, targets = partial(shop.settle, adapter), partial(shop.list, TARGETS)
         yield World(adapter, partial(shop.create, adapter), settle, targets)

@@ -12,9 +12,11 @@ import pytest
 from actuator.diff import diff
 from actuator.execute import Executor
 from actuator.gate import Terms
+from actuator.holding import hold_rooms
 from actuator.ports import Advice
 from actuator.publish import Publisher
 from actuator.ways import with_ways
+from allocator.holding import Wish, rooms_to_hold
 from allocator.need import Timing
 from fleet.demand import NowReading
 from fleet.errors import ForesliceError
@@ -27,8 +29,8 @@ from tests.builders.stage import SPRINGS, START_S, WEB, Deaf, Stage, Trap
 from tests.contract.test_floor_contract import autoscaler
 from tests.fakes.cluster import VERBS, WRITES, Killed
 
-WHOLE, HALF = Shape("h100-80gb"), Shape("h100-80gb", "3g.40gb")
-CAPACITIES = {WHOLE: 1.0, HALF: 0.5}
+WHOLE, HALF, SMALL = Shape("h100-80gb"), Shape("h100-80gb", "3g.40gb"), Shape("h100-80gb", "2g.20gb")
+CAPACITIES = {WHOLE: 1.0, HALF: 0.5, SMALL: 0.2}
 TICKS = 8
 KEY = WEB.key
 
@@ -67,6 +69,20 @@ class Watching:
 
     def tick(self, at_s):
         raise_below(self._cluster, self._workloads, at_s, "nobody leads")
+
+
+class Holding(Acting):
+    """A process that has the room of a second replica held until the first is ready, and then adds it."""
+
+    def tick(self, at_s):
+        fleet = self._cluster.view([KEY])
+        one = fleet.standing(KEY)
+        proven = one.ready.counts.get(SMALL, 0) > 0
+        later = Configuration({} if proven else {SMALL: 1})
+        wanted = rooms_to_hold(fleet, [Wish(one, later, 600.0, is_short=False)], 600.0, at_s)
+        hold_rooms(self._cluster, fleet.holds, wanted)
+        self._goal = Configuration({WHOLE: 1, SMALL: 2 if proven else 1})
+        super().tick(at_s)
 
 
 class Trying:
@@ -130,6 +146,7 @@ SCENES = {
     "another-shape": (Stage, lambda cluster: Acting(cluster, {HALF: 2})),
     "more": (Stage, lambda cluster: Acting(cluster, {WHOLE: 2})),
     "fewer": (halved, lambda cluster: Acting(cluster, {HALF: 1}, need_keep=0.4)),
+    "holding": (Stage, lambda cluster: Holding(cluster, {})),
     "restore": (halved, Restoring),
     "watchdog": (lowered, Watching),
     "floor": (scaled, lambda cluster: Acting(with_ways(cluster, {KEY: Way.FLOOR}), {WHOLE: 2})),
@@ -140,6 +157,7 @@ ENDS = {
     "another-shape": {"web": (0, 0), "web-3g-40gb": (2, 2)},
     "more": {"web": (2, 2)},
     "fewer": {"web": (0, 0), "web-3g-40gb": (1, 1)},
+    "holding": {"web": (1, 1), "web-2g-20gb": (2, 2)},
     "restore": {"web": (1, 1), "web-3g-40gb": (0, 0)},
     "watchdog": {"web": (2, 2)},
     "floor": {"web": (2, 2), "by-load": 2},
@@ -152,6 +170,7 @@ WRITTEN = {
     "another-shape": 11,
     "more": 5,
     "fewer": 4,
+    "holding": 33,
     "restore": 8,
     "watchdog": 5,
     "floor": 5,

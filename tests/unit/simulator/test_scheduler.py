@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from actuator.objects.holds import rule_of, toleration
 from actuator.objects.variants import PREFERRED, TOGETHER
 from fleet.boards import A30_24GB, A100_80GB, BOARDS, H100_80GB
+from fleet.holds import Hold
 from fleet.shape import Shape
-from simulator.api import CLAIM, DEPLOYMENT, NODE, POD, SLICE
+from fleet.workload import WorkloadKey
+from simulator.api import CLAIM, DEPLOYMENT, NODE, POD, SLICE, TAINT_RULE
 from simulator.driver import publish, resource_slices
 from simulator.errors import NotModelledError
 from simulator.pods import condition
@@ -59,6 +62,27 @@ def test_the_real_scheduler_gave_the_same_devices(town, case):
     town = town({"n0": [BOARDS[case["board"]]] * case["cards"]})
     for step in case["sequence"]:
         assert (step, step["got"]) == (step, ask(town, step["class"], step.get("expression")))
+
+
+class TestTaints:
+    HALF = "gpu-0-mig-3g40gb-9-0"
+
+    def test_who_does_not_tolerate_one_gets_another_device_and_who_does_gets_the_first(self, town):
+        town = town({"n0": [H100_80GB]})
+        town.store.create(rule_of(Hold(("n0", self.HALF), WorkloadKey("shop", "web"), "test", 1e10)))
+        profile = {"cel": {"expression": "device.attributes['gpu.nvidia.com'].profile == '3g.40gb'"}}
+        asked = {"deviceClassName": "mig.nvidia.com", "selectors": [profile]}
+        ours = {**asked, "tolerations": [toleration(WorkloadKey("shop", "web"))]}
+        got = [claim_and_run(town, name, part) for name, part in (("a", asked), ("b", asked), ("c", ours))]
+        assert ["gpu-0-mig-3g40gb-9-4", None, self.HALF] == got
+
+    def test_who_waits_is_bound_when_the_taint_goes(self, town):
+        town = town({"n0": [H100_80GB]})
+        rule = town.store.create(rule_of(Hold(("n0", "gpu-0"), WorkloadKey("shop", "web"), "test", 1e10)))
+        assert ask(town, "gpu.nvidia.com") is None
+        town.store.delete(TAINT_RULE, None, rule["metadata"]["name"])
+        town.wait(MINUTE_S)
+        assert [True] == ["allocation" in claim.get("status", {}) for claim in town.store.list(CLAIM)]
 
 
 class TestAllocation:
