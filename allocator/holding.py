@@ -30,18 +30,13 @@ class Wish:
         standing: The workload.
         later: What it is to have beyond what is asked for.
         until_s: How long room may be held for it, seconds since the epoch.
-        is_short: Whether it waits for room; else for something else, and room that is free is held too.
+        is_short: Whether it waits for room that others give back; else for its trial, and free room is held.
     """
 
     standing: Standing
     later: Configuration
     until_s: float
     is_short: bool
-
-    @property
-    def purpose(self) -> str:
-        """What room is held for, one clause."""
-        return f"{self.later} {'waits for room' if self.is_short else 'follows its trial'}"
 
 
 def rooms_to_hold(fleet: Fleet, wishes: Iterable[Wish], until_s: float, at_s: float) -> tuple[Hold, ...]:
@@ -62,7 +57,9 @@ def rooms_to_hold(fleet: Fleet, wishes: Iterable[Wish], until_s: float, at_s: fl
         if replicas
     )
     seating = _Seating(fleet, at_s)
-    seats = (hold for wish in (*waiting, *wishes) for hold in seating.seats(wish))
+    # Who waits takes free room as it comes, and must not take what is held for a trial in its place.
+    ordered = sorted((*waiting, *wishes), key=lambda wish: wish.is_short)
+    seats = (hold for wish in ordered for hold in seating.seats(wish))
     return tuple({hold.device: hold for seat in islice(seats, MOST_SEATS) for hold in seat}.values())
 
 
@@ -99,20 +96,28 @@ class _Seating:
             if shape.cards > 1 or shape in self._barred or not wish.standing.pods(shape).may_take_held:
                 continue
             for _ in range(replicas):
-                seat = min(self._candidates(wish.standing.key, shape), default=None, key=lambda one: one[:2])
+                purpose = f"a replica on {shape.name}"
+                seats = self._candidates((wish.standing.key, purpose), shape)
+                usable = (one for one in seats if wish.is_short or one[0] is not _Seat.LEFT)
+                seat = min(usable, default=None, key=lambda one: one[:2])
                 if seat is None:
                     break
                 state, _, pool, device = seat
                 self._left, self._now = self._left.take(device), self._now.take(device)
                 if state is _Seat.FREE and wish.is_short:
                     continue
-                holds = tuple(self._holds(wish, pool, device))
+                holds = tuple(self._holds(wish, purpose, pool, device))
                 self._held |= {hold.device: hold for hold in holds}
                 if holds:
                     yield holds
 
-    def _candidates(self, owner: WorkloadKey, shape: Shape) -> Iterator[tuple[_Seat, int, Pool, Device]]:
-        """Yield the devices that a replica could have once those that leave are gone, with their order."""
+    def _candidates(
+        self, use: tuple[WorkloadKey, str], shape: Shape
+    ) -> Iterator[tuple[_Seat, int, Pool, Device]]:
+        """Yield the devices that a replica could have once those that leave are gone, with their order.
+
+        What is held for another use, be it of the same owner, is none of them.
+        """
         request = request_of(shape, self._products[shape.board])
         order = count()
         for pool in self._pools:
@@ -122,13 +127,13 @@ class _Seating:
                     if hold is None:
                         state = _Seat.FREE if self._now.fits(device) else _Seat.LEFT
                         yield state, next(order), pool, device
-                    elif hold.owner == owner:
+                    elif (hold.owner, hold.purpose) == use:
                         yield _Seat.HELD, next(order), pool, device
 
-    def _holds(self, wish: Wish, pool: Pool, seat: Device) -> Iterator[Hold]:
+    def _holds(self, wish: Wish, purpose: str, pool: Pool, seat: Device) -> Iterator[Hold]:
         for device in pool.instead_of(seat):
             held = self._held.get(device.id)
             if held is None and wish.until_s > self._at_s:
-                yield Hold(device.id, wish.standing.key, wish.purpose, wish.until_s)
-            elif held is not None and held.owner == wish.standing.key:
+                yield Hold(device.id, wish.standing.key, purpose, wish.until_s)
+            elif held is not None and (held.owner, held.purpose) == (wish.standing.key, purpose):
                 yield held

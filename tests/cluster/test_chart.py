@@ -42,7 +42,7 @@ workloads:
   - {name: web, namespace: shop, model: qwen2.5-7b-bf16, mode: full, slo: {ttft: {p95: 1s}}}
 """
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-OBSERVE, ACT = "false", "true"
+OBSERVE, ACT, HOLD = "false", "true", "true\nholding: {}"
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def settings(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("acting", [OBSERVE, ACT])
+@pytest.mark.parametrize("acting", [OBSERVE, ACT, HOLD])
 def test_lint_finds_nothing(settings, home, acting):
     said = helm("lint", CHART, "--strict", *given(settings(acting), *EVERYTHING), home=home)
     assert "1 chart(s) linted, 0 chart(s) failed" in said
@@ -86,19 +86,44 @@ def rules_of(bodies):
             ["observe", "act", "watchdog"],
             {"foreslice-observe-workloads", "foreslice-act", "foreslice-watchdog"},
         ),
+        (
+            HOLD,
+            ["observe", "act", "watchdog", "hold"],
+            {"foreslice-observe-workloads", "foreslice-act", "foreslice-watchdog"},
+        ),
     ],
 )
 def test_rights_are_those_of_deploy_rbac_and_no_more_than_the_settings_take(
     settings, home, acting, files, roles
 ):
-    made = rendered(settings(acting), "namespaces={other}", home=home)
+    made = [
+        body
+        for body in rendered(settings(acting), "namespaces={other}", home=home)
+        if body["metadata"]["name"] != "foreslice-uninstall"
+    ]
 
     assert rules_of(made) == rules_of(body for name in files for body in documents(name))
     bound = {(b["metadata"]["namespace"], b["roleRef"]["name"]) for b in made if b["kind"] == "RoleBinding"}
     assert {(SHOP, role) for role in roles} | {("other", role) for role in roles} == {
         (namespace, role) for namespace, role in bound if namespace != NAMESPACE
     }
-    assert (acting == ACT) == bool(by_kind(made, "CronJob"))
+    assert (acting != OBSERVE) == bool(by_kind(made, "CronJob"))
+
+
+def test_what_is_held_is_released_after_the_service_by_who_may_do_nothing_else(settings, home):
+    made = [
+        body
+        for body in rendered(settings(HOLD), home=home)
+        if body["metadata"]["name"] == "foreslice-uninstall"
+    ]
+
+    assert {"post-delete"} == {body["metadata"]["annotations"]["helm.sh/hook"] for body in made}
+    assert [by_kind(documents("hold"), "ClusterRole")["foreslice-release"]["rules"]] == list(
+        rules_of(made).values()
+    )
+    pod = by_kind(made, "Job")["foreslice-uninstall"]["spec"]["template"]["spec"]
+    assert "foreslice-uninstall" == pod["serviceAccountName"] == pod["volumes"][0]["configMap"]["name"]
+    assert ["release", "--all", "--yes"] == pod["containers"][0]["args"][:3]
 
 
 def test_ways_to_act_take_their_rights_where_such_workloads_are(settings, home):
@@ -122,10 +147,11 @@ def containers(bodies):
     """Return the pod templates of everything that runs."""
     yield by_kind(bodies, "Deployment")["foreslice"]["spec"]["template"]["spec"]
     yield by_kind(bodies, "CronJob")["foreslice-watchdog"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    yield by_kind(bodies, "Job")["foreslice-uninstall"]["spec"]["template"]["spec"]
 
 
 def test_nothing_runs_as_root_or_writes_to_its_root(settings, home):
-    for pod in containers(rendered(settings(ACT), home=home)):
+    for pod in containers(rendered(settings(HOLD), home=home)):
         [container] = pod["containers"]
         assert (True, 65532) == (pod["securityContext"]["runAsNonRoot"], pod["securityContext"]["runAsUser"])
         assert {
@@ -138,7 +164,7 @@ def test_nothing_runs_as_root_or_writes_to_its_root(settings, home):
 
 def test_image_and_chart_agree_on_who_runs_and_what_is_written_to(settings, home):
     image = (CHART.parents[1] / "Dockerfile").read_text()
-    for pod in containers(rendered(settings(ACT), home=home)):
+    for pod in containers(rendered(settings(HOLD), home=home)):
         [container] = pod["containers"]
         assert f"USER {pod['securityContext']['runAsUser']}:" in image
         written = {mount["mountPath"] for mount in container["volumeMounts"] if not mount.get("readOnly")}
@@ -148,7 +174,7 @@ def test_image_and_chart_agree_on_who_runs_and_what_is_written_to(settings, home
 
 
 def test_what_runs_are_commands(settings, home):
-    for pod in containers(rendered(settings(ACT), home=home)):
+    for pod in containers(rendered(settings(HOLD), home=home)):
         [container] = pod["containers"]
         assert 0 == CliRunner().invoke(app, [*container["args"], "--help"]).exit_code
 
@@ -315,7 +341,7 @@ def plurals(server):
     }
 
 
-@pytest.mark.parametrize("acting", [OBSERVE, ACT])
+@pytest.mark.parametrize("acting", [OBSERVE, ACT, HOLD])
 def test_the_api_server_takes_every_object_and_knows_every_field(shop, server, settings, home, acting):
     served = until(lambda: (p := plurals(server)).get(("monitoring.coreos.com/v1", "PrometheusRule")) and p)
     query = {"dryRun": "All", "fieldValidation": "Strict"}

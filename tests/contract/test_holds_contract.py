@@ -20,7 +20,7 @@ UNTIL_S = START_S + 1800.0
 
 
 def hold(device, owner=WEB):
-    return Hold(device, owner, "2 x 3g.40gb waits for room", UNTIL_S)
+    return Hold(device, owner, "a replica on 3g.40gb", UNTIL_S)
 
 
 def stranger():

@@ -14,6 +14,15 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: service
 {{- end }}
 
+{{/* Metadata of what exists only while the release goes. */}}
+{{- define "foreslice.uninstall" -}}
+name: foreslice-uninstall
+labels: {{- include "foreslice.labels" . | nindent 2 }}
+annotations:
+  helm.sh/hook: post-delete
+  helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end }}
+
 {{- define "foreslice.image" -}}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}

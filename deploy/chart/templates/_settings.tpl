@@ -4,6 +4,20 @@
 {{- kindIs "string" $given | ternary $given (toYaml $given) -}}
 {{- end }}
 
+{{/* What is mounted beside each other: the settings file, and what it names. */}}
+{{- define "foreslice.files" -}}
+foreslice.yaml: {{ include "foreslice.text" . | toJson }}
+{{- range $name, $text := .Values.files }}
+{{ $name }}: {{ toJson $text }}
+{{- end }}
+{{- end }}
+
+{{/* "true" where room may be held. */}}
+{{- define "foreslice.holds" -}}
+{{- $settings := include "foreslice.settings" . | fromJson -}}
+{{- and $settings.acting (kindIs "map" $settings.holding) -}}
+{{- end }}
+
 {{/* What the settings file says, as JSON; what could never work in a cluster is refused here. */}}
 {{- define "foreslice.settings" -}}
 {{- $settings := include "foreslice.text" . | fromYaml -}}

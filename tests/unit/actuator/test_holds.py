@@ -17,7 +17,7 @@ HALF, OTHER = ("n0", "gpu-0-mig-3g40gb-9-0"), ("n0", "gpu-0-mig-3g40gb-9-4")
 
 
 def hold(device=HALF, owner=CHAT, until_s=UNTIL_S):
-    return Hold(device, owner, "1 x 3g.40gb waits for room", until_s)
+    return Hold(device, owner, "a replica on 3g.40gb", until_s)
 
 
 def changed(*path, value):
@@ -36,7 +36,7 @@ class TestRules:
     def test_owner_purpose_and_expiry_stand_on_the_object(self):
         assert {
             "foreslice.dev/held-for": "serving/chat",
-            "foreslice.dev/purpose": "1 x 3g.40gb waits for room",
+            "foreslice.dev/purpose": "a replica on 3g.40gb",
             "foreslice.dev/expires": "2027-01-15T08:00:00.000000Z",
         } == rule_of(hold())["metadata"]["annotations"]
 

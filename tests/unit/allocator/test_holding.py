@@ -45,7 +45,7 @@ def leaving(seen, pod):
 def test_a_seat_is_held_with_every_device_that_could_not_be_allocated_beside_it():
     holds = held(fleet(1), wish())
     assert {CHAT} == {hold.owner for hold in holds}
-    assert {("1 x 3g.40gb follows its trial", UNTIL_S)} == {(hold.purpose, hold.until_s) for hold in holds}
+    assert {("a replica on 3g.40gb", UNTIL_S)} == {(hold.purpose, hold.until_s) for hold in holds}
     taken = room_of(fleet(1, foreign=[("node-0", FIRST)]))
     beside = {d.name for pool in taken.pools for d in pool.devices if taken.ledger.fits(d)}
     everything = {device.name for pool in fleet(1).pools for device in pool.devices}
@@ -111,7 +111,7 @@ class TestWhoWaitsForRoom:
         holds = held(seen, wish(is_short=True))
         assert SECOND in names(holds)
         assert FIRST not in names(holds)
-        assert {"1 x 3g.40gb waits for room"} == {hold.purpose for hold in holds}
+        assert {"a replica on 3g.40gb"} == {hold.purpose for hold in holds}
 
     def test_keeps_it_when_it_has_become_free(self):
         seen = leaving(running(fleet(1), standing("code", "2 x 3g.40gb")), "code-3g.40gb-1")
