@@ -110,22 +110,6 @@ def test_rights_are_those_of_deploy_rbac_and_no_more_than_the_settings_take(
     assert (acting != OBSERVE) == bool(by_kind(made, "CronJob"))
 
 
-def test_what_is_held_is_released_after_the_service_by_who_may_do_nothing_else(settings, home):
-    made = [
-        body
-        for body in rendered(settings(HOLD), home=home)
-        if body["metadata"]["name"] == "foreslice-uninstall"
-    ]
-
-    assert {"post-delete"} == {body["metadata"]["annotations"]["helm.sh/hook"] for body in made}
-    assert [by_kind(documents("hold"), "ClusterRole")["foreslice-release"]["rules"]] == list(
-        rules_of(made).values()
-    )
-    pod = by_kind(made, "Job")["foreslice-uninstall"]["spec"]["template"]["spec"]
-    assert "foreslice-uninstall" == pod["serviceAccountName"] == pod["volumes"][0]["configMap"]["name"]
-    assert ["release", "--all", "--yes"] == pod["containers"][0]["args"][:3]
-
-
 def test_ways_to_act_take_their_rights_where_such_workloads_are(settings, home):
     path = settings(ACT)
     path.write_text(path.read_text().replace("mode: full", "mode: full, way: floor"))
