@@ -38,8 +38,8 @@ class Room:
         products: Product names by board id.
         barred: Shapes for which there is no room, whatever is free.
         held: Number of devices in use by card, cards in use only.
-        full: By request, what is asked of the node and what is held for others, the pools that have no room for
-            it. Room only shrinks, so what was full stays full and is not searched again.
+        full: By request, what is asked of the node and what is held for others, the pools without room:
+            room only shrinks, so what was full stays full and is not searched again.
         copies: Replicas of copies by node; new ones prefer their company.
         hosts: Nodes, with what is left of them beside cards.
         stand: Replicas of each workload by fault domain; those that are spread go where fewest are.

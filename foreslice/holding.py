@@ -10,6 +10,7 @@ from allocator.decide import Decision
 from allocator.holding import Wish, rooms_to_hold
 from fleet.cluster import Fleet, Standing
 from fleet.workload import Workload, WorkloadKey
+from foreslice.rules import Rules
 
 
 class Holding:
@@ -61,3 +62,10 @@ class Holding:
         if standing is None or standing.forbidden or standing.key not in self._adding:
             return None
         return standing if standing.permits.may_add else None
+
+
+def holding_of(cluster: Cluster | None, workloads: Iterable[Workload], rules: Rules) -> Holding | None:
+    """Return what holds room in a cluster, `None` where none may be held."""
+    if cluster is None or not rules.acting or rules.hold_s is None:
+        return None
+    return Holding(cluster, workloads, rules.hold_s)

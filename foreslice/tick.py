@@ -31,7 +31,7 @@ from fleet.workload import Tier, Workload, WorkloadKey
 from foreslice.advice import advices
 from foreslice.boosts import announced
 from foreslice.clock import Clock
-from foreslice.holding import Holding
+from foreslice.holding import holding_of
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
@@ -134,11 +134,7 @@ class Loop:
             if self._cluster is not None
             else None
         )
-        self._holding = (
-            Holding(self._cluster, workloads, rules.hold_s)
-            if self._cluster is not None and rules.acting and rules.hold_s is not None
-            else None
-        )
+        self._holding = holding_of(self._cluster, workloads, rules)
         self._trials = Trials()
         self._publisher = Publisher(self._cluster) if self._cluster is not None else None
         self._outlooks = observatory.blind()

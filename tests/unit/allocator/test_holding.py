@@ -6,6 +6,7 @@ from allocator.holding import MOST_SEATS, Wish, rooms_to_hold
 from allocator.room import room_of
 from fleet.cluster import Replica
 from fleet.holds import Hold
+from fleet.host import Pods
 from tests.builders.fleet import NOW_S, configuration, fleet, key, request, running, shape, standing
 
 UNTIL_S = NOW_S + 1800.0
@@ -54,8 +55,9 @@ def test_a_seat_is_held_with_every_device_that_could_not_be_allocated_beside_it(
 
 def test_what_is_held_is_room_for_its_owner_and_for_nobody_else():
     seen = replace(fleet(1), holds=held(fleet(1), wish()))
-    assert [2, 1, 1] == [room_of(seen).fill(HALF, 9, heir=one)[0] for one in (CHAT, CODE, None)]
-    assert 0 == room_of(seen).fill(shape("whole"), 1, heir=CODE)[0]
+    asking = [Pods(one, may_take_held=True) for one in (CHAT, CODE)]
+    assert [2, 1, 1] == [room_of(seen).fill(HALF, 9, pods)[0] for pods in (*asking, Pods(CHAT))]
+    assert 0 == room_of(seen).fill(shape("whole"), 1, asking[1])[0]
 
 
 def test_the_same_room_stays_held_for_as_long_as_it_was_to_be():

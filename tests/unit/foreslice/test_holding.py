@@ -7,6 +7,7 @@ import pytest
 from allocator.decide import Decision
 from allocator.room import room_of
 from fleet.boards import H100_80GB
+from fleet.host import Pods
 from fleet.shape import NOTHING, Configuration
 from fleet.workload import Mode, WorkloadKey
 from foreslice.holding import Holding
@@ -86,7 +87,7 @@ def test_room_that_is_given_back_goes_to_who_is_short(town, holds, who):
     later = ONE
     for _ in range(12):
         assert () == town.turn(holding, later)
-        if later == ONE and room_of(town.view()).fill(HALF, 1, heir=WEB)[0]:
+        if later == ONE and room_of(town.view()).fill(HALF, 1, Pods(WEB, may_take_held=True))[0]:
             town.cluster.scale(WEB, "web-half", 1, expects=None)
             later = NOTHING
     assert {ONE, NOTHING} == {town.ready(WEB), town.ready(STRANGER)}
