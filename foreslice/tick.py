@@ -209,9 +209,8 @@ class Loop:
         due = tuple(self._made_safe(additions(question), question.fleet, seen.at_s))
         decisions = tuple(self._with_plans(due, question.fleet, seen.at_s, stops))
         changes = diff(question.fleet, decisions, seen.at_s)
-        budgets = self._rules.budgets_at(seen.at_s)
         terms = terms_of(self._workloads, question.fleet, seen.outlooks, seen.needs, seen.readings)
-        results = self._executor.run(changes, terms, seen.at_s, stops, budgets)
+        results = self._executor.run(changes, terms, seen.at_s, stops, self._rules.budgets_at(seen.at_s))
         conditions = (*seen.conditions, *stops.everything, *stops.moves)
         if self._holding is not None and not stops.everything:
             conditions += self._holding.turn(question.fleet, due, self._planned, seen.at_s)
@@ -229,8 +228,7 @@ class Loop:
     def _observe(self) -> tuple[Tick, Question | None]:
         """Return what is seen now, and the question to decide on, `None` without a cluster to look at."""
         at_s = self._clock.now_s()
-        conditions = [self.forecast_trouble] if self.forecast_trouble else []
-        conditions += self._learnt.shelf.trouble
+        conditions = [*filter(None, [self.forecast_trouble]), *self._learnt.shelf.trouble]
         fleet = self._view(conditions)
         outlooks = self._outlooks
         timing = self._timings(fleet, at_s)
