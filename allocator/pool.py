@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Needs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_ROUND_OFF = 1e-9
 
 
 def slices_for(needed: Needs, quantile: float) -> int:
@@ -27,6 +30,27 @@ def slices_for(needed: Needs, quantile: float) -> int:
     total = np.sort(needed.sum(axis=1))
     rank = min(len(total), ceil(quantile * (len(total) + 1)))
     return int(total[rank - 1])
+
+
+def excess_slices(work: Floats, lead: int, quiet: int, carries: float, level: float = 1.0) -> Needs:
+    """Return the slices that a workload would have needed beyond its own capacity, by step.
+
+    Its own follows demand: at every step the highest of the quiet time that ended one lead time ago was
+    ready.
+
+    Args:
+        work: Work by step, NaN = unknown, when nothing counts as needed.
+        lead: Steps from an order to ready.
+        quiet: Steps over which a need must have been lower before capacity is given up.
+        carries: Work that a slice carries.
+        level: Part of the demand that it keeps of its own.
+    """
+    padded = np.concatenate([np.full(lead + quiet - 1, np.nan), work])[: len(work) + quiet - 1]
+    spans = np.lib.stride_tricks.sliding_window_view(padded, quiet)
+    ready = level * np.max(np.nan_to_num(spans, nan=-np.inf), axis=1)
+    over = np.where(np.isfinite(ready) & np.isfinite(work), work - ready, 0.0)
+    slices: Needs = np.maximum(np.ceil(np.nan_to_num(over) / carries - _ROUND_OFF), 0.0).astype(np.int64)
+    return slices
 
 
 def calibrated(needed: Needs, quantile: float, day: int, ladder: Sequence[float]) -> float:

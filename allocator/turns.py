@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 
+from allocator.offers import ROUNDING, Offers
+from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
-
-_ROUND_OFF = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +42,21 @@ class Place:
     awake: WorkloadKey | None = None
 
 
-def slices_asked(work: float, ready: float, capacity: float) -> int:
-    """Return the slices that carry the work beyond what is ready, 0 where a slice carries nothing.
+def slices_asked(offers: Offers, ready: Configuration, shape: Shape, work: float, most: int) -> int:
+    """Return the fewest slices with which the work is carried, else those with which most of it is.
+
+    0 where no slice helps: behind a router that spreads equally a small one lowers what all others carry.
 
     Args:
+        offers: What replicas carry, by the routing rule.
+        ready: What serves without the pool.
+        shape: Shape of the pool's slices.
         work: Work asked for.
-        ready: Work that what is ready carries, without the pool.
-        capacity: Work that a slice carries.
+        most: Slices at most.
     """
-    if capacity <= 0:
-        return 0
-    return max(0, ceil((work - ready) / capacity - _ROUND_OFF))
+    found = [min(offers.carried(ready.plus(shape, count)), work) for count in range(most + 1)]
+    best = max(found)
+    return next(count for count, work in enumerate(found) if work >= best - ROUNDING)
 
 
 def deal(asks: Sequence[Ask], places: Sequence[Place]) -> Mapping[str, WorkloadKey]:

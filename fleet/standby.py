@@ -53,6 +53,7 @@ class Sleeper:
         is_leaving: It was told to end.
         turned_s: When its gate was last turned, seconds since the epoch; 0 = never.
         version: Version of the pod that a turn of its gate must still find.
+        port: Where its engine listens, 0 = where its kind does.
     """
 
     workload: WorkloadKey
@@ -63,6 +64,7 @@ class Sleeper:
     is_leaving: bool = False
     turned_s: float = 0.0
     version: str = ""
+    port: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from contextlib import ExitStack, closing
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.cluster import KubeCluster
 from actuator.kube.events import EventRecorder
+from actuator.kube.records import Fence
+from actuator.kube.standby import KubePoolObjects
 from actuator.notice import Notice
 from actuator.objects.variants import NOWHERE, Spreading
 from foreslice.clock import WallClock
@@ -23,6 +25,10 @@ class Attached:
         lease_namespace: Where the Lease is, `None` = nothing will be written, so nobody is elected.
         spreading: What fault domains are, and whose copies are spread over them.
         holds: Whether room may be held.
+
+    Attributes:
+        fence: Raises where writing is not ours.
+        pool: The objects of the standby pool there.
     """
 
     def __init__(
@@ -37,12 +43,14 @@ class Attached:
         with ExitStack() as opened:
             opened.enter_context(closing(server))
             self._recorder: EventRecorder | None = None
+            self.fence: Fence = _observes
             if lease_namespace is None:
                 cluster = KubeCluster(server, namespaces, _observes, spreading, holds=holds)
                 self.cluster = opened.enter_context(closing(cluster))
             else:
                 name = identity()
                 candidate = Candidate(server, lease_namespace, name, WallClock().now_s)
+                self.fence = candidate.fence
                 cluster = KubeCluster(server, namespaces, candidate.fence, spreading, holds=holds)
                 self.cluster = opened.enter_context(closing(cluster))
                 self._recorder = EventRecorder(
@@ -51,6 +59,7 @@ class Attached:
                 opened.enter_context(closing(self._recorder))
                 candidate.turn()
                 opened.enter_context(closing(Election(candidate)))
+            self.pool = KubePoolObjects(server, self.fence)
             self._stack = opened.pop_all()
 
     def tell(self, notice: Notice) -> None:

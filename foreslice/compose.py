@@ -13,6 +13,9 @@ import structlog
 from actuator.notice import Notice
 from actuator.objects.variants import Spreading
 from actuator.ports import Cluster
+from actuator.standby.engines import SleepingEngine
+from actuator.standby.objects import Objects
+from actuator.standby.ports import Doors
 from allocator.need import Timing
 from capacity.catalogue import MODELS, ModelSpec
 from capacity.estimate import CapacityModel
@@ -32,6 +35,8 @@ from foreslice.settings.recipe_file import shipped
 from foreslice.settings.schema import EmbeddedCluster, KubernetesCluster, NoCluster, Settings
 from foreslice.settings.sources import FileMetrics, PrometheusMetrics
 from foreslice.shelf import shelf_of
+from foreslice.standby.made import http_doors, standby_of
+from foreslice.standby.pool import Standby
 from foreslice.tick import Loop
 from foreslice.training import Workshop
 from predictor.calendar import Calendar
@@ -42,6 +47,7 @@ from predictor.shared import Shelf
 from predictor.sources.file import FileSource
 from predictor.sources.kept import KeptSource
 from predictor.sources.prometheus import PrometheusSource
+from simulator.standby import PoolObjects
 from simulator.tenants import tenants_of
 from simulator.world import World, WorldSpec
 
@@ -71,6 +77,8 @@ class Surroundings:
         tell: Says something where the owner of a workload looks.
         recipe: How the learned rungs are made.
         shelf: Where the model is that workloads share.
+        pool: What a standby pool is made of there: objects, and what makes doors to engines; `None` =
+            nothing.
     """
 
     clock: Clock
@@ -84,6 +92,7 @@ class Surroundings:
     tell: Callable[[Notice], None] = lambda _: None
     recipe: Recipe | Guest = field(default_factory=lambda: shipped("own"))
     shelf: Shelf = field(default_factory=Shelf)
+    pool: tuple[Objects, Callable[[SleepingEngine], Doors]] | None = None
 
 
 class _FileClock:
@@ -140,7 +149,7 @@ def _adapters(settings: Settings, folder: Path, models: Mapping[str, ModelSpec])
             raise AssertionError(ELSEWHERE)
         boards = (BOARDS[settings.cluster.board],)
         return Surroundings(outside.clock, outside.metrics, None, boards, outside.trouble, nullcontext())
-    world = _world(settings.cluster, workloads_of(settings), models, spreading_of(settings))
+    world = _world(settings, settings.cluster, models)
     world_clock = WorldClock(world, WallClock())
     outside = outside or _Outside(world_clock, world.metrics)
     return Surroundings(
@@ -150,6 +159,7 @@ def _adapters(settings: Settings, folder: Path, models: Mapping[str, ModelSpec])
         boards=(world.spec.board,),
         before_tick=world_clock.move_world,
         alone=Lock(),
+        pool=(PoolObjects(world.store), lambda _: world.sleep),
     )
 
 
@@ -164,6 +174,8 @@ def _in_kubernetes(
         spreading_of(settings),
         holds=_may_hold(settings),
     )
+    standby = settings.standby
+    token = folder / standby.token_file if standby is not None and standby.token_file is not None else None
     with ExitStack() as undo:
         undo.callback(attached.close)
         boards = _boards(attached.cluster, keys)
@@ -177,6 +189,7 @@ def _in_kubernetes(
         nullcontext(),
         attached.close,
         tell=attached.tell,
+        pool=(attached.pool, lambda engine: http_doors(engine, attached.fence, token)),
     )
 
 
@@ -239,20 +252,17 @@ def _outside(settings: Settings) -> tuple[object, ...]:
     kept = settings.history and (settings.history, settings.loop.history)
     learned = settings.learning, settings.models
     adapters = settings.metrics, settings.engines, settings.cluster, _may_hold(settings)
-    return *adapters, learned, served, leads, kept, spreading_of(settings)
+    standby = settings.standby and (settings.standby.sleepers, settings.standby.token_file)
+    return *adapters, learned, served, leads, kept, spreading_of(settings), standby
 
 
 def _may_hold(settings: Settings) -> bool:
     return settings.acting and settings.holding is not None
 
 
-def _world(
-    cluster: EmbeddedCluster,
-    workloads: tuple[Workload, ...],
-    models: Mapping[str, ModelSpec],
-    spreading: Spreading,
-) -> World:
-    """Return a simulated fleet that serves these workloads, on the last of the shipped days."""
+def _world(settings: Settings, cluster: EmbeddedCluster, models: Mapping[str, ModelSpec]) -> World:
+    """Return a simulated fleet that serves the settings' workloads, on the last of the shipped days."""
+    workloads = workloads_of(settings)
     capacity = CapacityModel([H100_80GB], models)
     for workload in workloads:
         if capacity.reference(workload).cards > 1:
@@ -267,7 +277,8 @@ def _world(
         nodes=cluster.nodes,
         gpus_per_node=cluster.cards_per_node,
         models=models,
-        spreading=spreading,
+        spreading=spreading_of(settings),
+        sleepers=settings.standby.sleepers if settings.standby is not None else 0,
     )
     return World(spec, WORLD_SEED)
 
@@ -288,7 +299,18 @@ def loop_of(settings: Settings, surroundings: Surroundings) -> Loop:
     learnt = Learnt(surroundings.shelf)
     train = Workshop(surroundings.recipe, learnt.shelf.now, calendars_of(settings)).train
     ladders = GatedLadders(train, learnt, timing, surroundings.boards, surroundings.models)
-    return make_loop(workloads, surroundings, timing, ladders, loop.history, rules_of(settings), learnt)
+    rules = replace(rules_of(settings), standby=_standby_of(settings, surroundings, workloads))
+    return make_loop(workloads, surroundings, timing, ladders, loop.history, rules, learnt)
+
+
+def _standby_of(
+    settings: Settings, surroundings: Surroundings, workloads: tuple[Workload, ...]
+) -> Standby | None:
+    standby = settings.standby
+    if standby is None or surroundings.pool is None:
+        return None
+    kinds = surroundings.boards, workloads, surroundings.models
+    return standby_of(standby.terms(), standby.engine, surroundings.pool, *kinds)
 
 
 def calendars_of(settings: Settings) -> dict[WorkloadKey, Calendar]:

@@ -14,6 +14,7 @@ from actuator.execute import MOVES_IN_FLIGHT
 from actuator.pace import FallLimits
 from allocator.market import Market
 from foreslice.boosts import Boost
+from foreslice.standby.pool import Standby
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class Rules:
         market: What cards cost, and what queues may use.
         budgets: How many changes may be made, and when.
         starts_per_node: Engines that may be starting on one node at the same time.
+        standby: Pool that insures workloads against bursts, `None` = there is none.
         at_once: Workloads that may be losing replicas at the same time.
         hold_s: How long room is held at most, in seconds, `None` = none is.
     """
@@ -89,6 +91,7 @@ class Rules:
     at_once: int = MOVES_IN_FLIGHT
     starts_per_node: int = STARTS_PER_NODE
     hold_s: float | None = None
+    standby: Standby | None = None
 
     def frozen(self, at_s: float) -> Iterable[str]:
         """Yield why nothing is moved or removed at this time, one line each."""

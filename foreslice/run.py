@@ -20,6 +20,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
+from actuator.standby.keeper import Done
 from fleet.errors import ForesliceError, InputError, UnavailableError
 from fleet.workload import WorkloadKey
 from foreslice import output, show
@@ -33,6 +34,9 @@ from foreslice.settings.load import load, workloads_of
 from foreslice.settings.schema import Settings
 from foreslice.telemetry import Telemetry
 from foreslice.tick import Loop, Tick
+
+STANDBY_S = 1.0
+"""How often the standby pool is turned: a wake takes seconds, and nobody waits for a tick."""
 
 MISSED_TICKS = 3
 """So many ticks without an end, and the process says that it is not alive."""
@@ -83,6 +87,10 @@ class _Setup:
         with self.surroundings.alone:
             self.loop.plan()
         self.loop.aim()
+
+    def standby(self) -> tuple[Done, ...]:
+        with self.surroundings.alone:
+            return self.loop.standby()
 
     def tick(self, timed: AbstractContextManager[object]) -> Tick:
         with self.surroundings.alone:
@@ -226,6 +234,7 @@ class Process:
         self._every("tick", self._tick, IntervalTrigger(seconds=loop.tick))
         self._every("settings", self._reload, IntervalTrigger(seconds=loop.tick))
         self._every("plan", self._plan, IntervalTrigger(seconds=loop.plan))
+        self._every("standby", self._turn_pool, IntervalTrigger(seconds=STANDBY_S))
         at_bucket = CronTrigger(second=BUCKET_LAG_S, timezone=UTC)
         self._every("forecast", self._forecast, at_bucket)
         self._scheduler.start()
@@ -279,6 +288,11 @@ class Process:
         for notice in self._notices.of(tick, setup.keys):
             setup.surroundings.tell(notice)
         self._last_tick_s = self._wall.now_s()
+
+    def _turn_pool(self) -> None:
+        for done in self._setup.standby():
+            said = {"slice": done.slice, "act": done.act.verb, "workload": str(done.act.workload)}
+            self._log.info("standby", **said, because=done.problem or done.act.because)
 
     def _reload(self) -> None:
         """Take up changed settings; keep the last good ones if the new cannot be used.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from actuator.gate import Terms
@@ -103,6 +103,23 @@ def gathered(workloads: Iterable[Workload], fleet: Fleet) -> list[str]:
         if len(nodes) > 1 and len(domains) == 1:
             lines.append(f"{workload.key}: all replicas stand in fault domain {domains.pop() or 'unknown'}")
     return lines
+
+
+def unknowns(
+    needs: Mapping[WorkloadKey, Need],
+    readings: Mapping[WorkloadKey, NowReading],
+    outlooks: Mapping[WorkloadKey, Outlook],
+    fleet: Fleet | None,
+) -> Iterator[str]:
+    """Yield what is not known of demand and of sizes, one line each."""
+    for key, need in needs.items():
+        is_there = fleet is None or fleet.standing(key) is not None
+        if need.reactive is None and key in readings and not outlooks[key].is_blind and is_there:
+            yield f"{key}: demand now is unknown"
+    for key, outlook in outlooks.items():
+        if outlook.forecast is None and not outlook.is_blind:
+            yield f"{key}: no forecast: {outlook.no_forecast_because}"
+        yield from (f"{key}: {doubt}" for doubt in outlook.doubts)
 
 
 def ready_shapes(fleet: Fleet | None) -> dict[WorkloadKey, dict[str, Shape]]:

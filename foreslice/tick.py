@@ -17,6 +17,7 @@ from actuator.guards import Halt, halt
 from actuator.outcome import StepResult
 from actuator.ports import Cluster
 from actuator.publish import Publisher
+from actuator.standby.keeper import Done
 from actuator.ways import with_ways
 from allocator.decide import Decision, Question, additions, cards_if_packed, plan
 from allocator.lead import lead_times_s
@@ -35,7 +36,8 @@ from foreslice.holding import holding_of
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
-from foreslice.terms import gathered, given_up, ready_shapes, rivals, terms_of, within_reach_of
+from foreslice.standby.terms import PoolView
+from foreslice.terms import gathered, given_up, ready_shapes, rivals, terms_of, unknowns, within_reach_of
 from foreslice.trials import Trials
 from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import MetricsSource
@@ -66,6 +68,7 @@ class Tick:
         shadow: How a challenger of the model that workloads share does beside the champion, `None` = there is
             none.
         leads: Whether this process is the one that may write, `None` where none may.
+        pool: How the standby pool stood when it was last turned, `None` = there is none.
     """
 
     at_s: float
@@ -80,6 +83,7 @@ class Tick:
     target: Target | None = None
     shadow: Beside | None = None
     leads: bool | None = None
+    pool: PoolView | None = None
 
     @property
     def cards_if_packed(self) -> int:
@@ -117,6 +121,7 @@ class Loop:
     ) -> None:
         self._workloads = workloads
         self._learnt = learnt
+        self._standby = rules.standby
         self._timing = timing
         self._clock = clock
         self._metrics = metrics
@@ -177,6 +182,15 @@ class Loop:
         if question is not None:
             self._planned = {decision.workload: decision for decision in plan(question, self._aims())}
             self._planned_at_s = seen.at_s
+        if self._standby is not None and seen.fleet is not None:
+            self._standby.plan(seen.needs, seen.outlooks, seen.timing, seen.fleet, seen.at_s)
+
+    def standby(self) -> tuple[Done, ...]:
+        """Turn the standby pool: wake who was last seen to lack capacity, and put back who does not."""
+        if self._standby is None or self._cluster is None:
+            return ()
+        may_act = self._rules.acting and self._cluster.is_leader()
+        return self._standby.turn(self._clock.now_s(), may_act=may_act)
 
     def aim(self) -> None:
         """Work out where the whole fleet should be for what was planned for, and how few cards would do."""
@@ -195,6 +209,8 @@ class Loop:
         seen, question = self._observe()
         if question is None or self._executor is None or self._cluster is None:
             return seen
+        if self._standby is not None and seen.fleet is not None:
+            self._standby.note(seen.needs, seen.outlooks, seen.fleet, seen.at_s)
         read_at_s = self._metrics_read_at_s
         is_leader = self._cluster.is_leader()
         stops = halt(
@@ -239,21 +255,11 @@ class Loop:
             )
             for workload in self._workloads
         }
-        conditions += [
-            f"{key}: demand now is unknown"
-            for key, need in needs.items()
-            if need.reactive is None
-            and key in readings
-            and not outlooks[key].is_blind
-            and (fleet is None or fleet.standing(key) is not None)
-        ]
-        conditions += [
-            f"{key}: no forecast: {outlook.no_forecast_because}"
-            for key, outlook in outlooks.items()
-            if outlook.forecast is None and not outlook.is_blind
-        ]
-        conditions += given_up(fleet, at_s)
-        conditions += [f"{key}: {doubt}" for key, outlook in outlooks.items() for doubt in outlook.doubts]
+        conditions += [*unknowns(needs, readings, outlooks, fleet), *given_up(fleet, at_s)]
+        pool = self._standby.view if self._standby is not None else None
+        if self._standby is not None and pool is not None and fleet is not None:
+            needs = self._standby.insured(needs, outlooks, fleet, at_s)
+            conditions += pool.trouble
         seen = Tick(
             at_s,
             fleet,
@@ -263,6 +269,7 @@ class Loop:
             conditions=tuple(conditions),
             readings=readings,
             shadow=self._learnt.shelf.tally.beside(),
+            pool=pool,
         )
         if fleet is None:
             return seen, None

@@ -25,15 +25,18 @@ def whole_gpu_template(namespace: str) -> Json:
     }
 
 
-def deployment(workload: Workload, replicas: int) -> Json:
+def deployment(workload: Workload, replicas: int, *, has_sleep_mode: bool = False) -> Json:
     """Return the Deployment of a tenant whose replicas each take a whole GPU."""
     labels = {NAME_LABEL: workload.key.name}
-    container = {
+    container: Json = {
         "name": "engine",
         "image": "vllm/vllm-openai:v0.12.0",
         "args": [f"--served-model-name={workload.model}"],
         "resources": {"claims": [{"name": "gpu"}]},
     }
+    if has_sleep_mode:
+        container["args"] = [*container["args"], "--enable-sleep-mode"]
+        container["env"] = [{"name": "VLLM_SERVER_DEV_MODE", "value": "1"}]
     return {
         "apiVersion": DEPLOYMENT.api_version,
         "kind": DEPLOYMENT.name,

@@ -13,6 +13,7 @@ from capacity.estimate import CapacityModel
 from capacity.prior import kv_tokens, prior
 from fleet.boards import H100_80GB, Board
 from fleet.demand import Mix
+from fleet.standby import EngineState
 from fleet.workload import Workload, WorkloadKey
 from predictor.ports import WorkSeries
 from simulator.account import Summary, summary
@@ -28,6 +29,8 @@ from simulator.metrics import SCRAPE_S, EmbeddedMetrics, Past
 from simulator.observer import Observer
 from simulator.offered import EPOCH_S, OfferedTraffic
 from simulator.rivals.static import static_replicas
+from simulator.sleep import Beds, Naps, SleepMode
+from simulator.sleeping_pods import SleepingContainers
 from simulator.store import ObjectStore
 from simulator.traces import Floats
 from simulator.traffic import DAY_S, MINUTE_S, Tenant
@@ -52,6 +55,8 @@ class WorldSpec:
         board: Kind of the cards.
         models: Models by what workloads call them.
         spreading: What fault domains are, and whose copies are spread over them.
+        sleepers: Standby engines that may share a slice; 0 = engines have no sleep mode.
+        naps: How long sleeping and waking take, `None` = as published.
     """
 
     tenants: tuple[Tenant, ...]
@@ -61,6 +66,8 @@ class WorldSpec:
     board: Board = H100_80GB
     models: Mapping[str, ModelSpec] = field(default_factory=lambda: MODELS, hash=False)
     spreading: Spreading = NOWHERE
+    sleepers: int = 0
+    naps: Naps | None = None
 
 
 class World:
@@ -74,6 +81,7 @@ class World:
         cluster: Its objects as the service sees them.
         metrics: Its metrics.
         engines: Its engines.
+        sleep: Sleep mode of those that share a claim.
         journal: What has happened.
         capacity: What its boards are believed to carry.
         replicas: Whole GPUs that each tenant was sized to, from the days before the start.
@@ -93,6 +101,9 @@ class World:
         laws = HiddenTruth(seed, {spec.board.id: spec.board}, spec.models)
         self.engines = Engines(workloads, self._offered, laws, self.start_s - LIVE_S)
         self.metrics = EmbeddedMetrics(self.engines)
+        self.sleep = SleepMode(
+            self.clock, spec.naps or Naps(seed), on_turn=self._turned, in_service=self._in_service
+        )
         self.replicas = {workload.key: self._static_replicas(workload) for workload in workloads}
         self._remember()
         self._start(Delays(seed))
@@ -118,7 +129,10 @@ class World:
         return summary(self.journal, work, self.start_s, until_s)
 
     def _start(self, delays: Delays) -> None:
-        containers = EngineContainers(self.store, self.engines, self.clock, delays, self.journal)
+        inner = EngineContainers(self.store, self.engines, self.clock, delays, self.journal)
+        beds = Beds({self.spec.board.id: self.spec.board}, self.spec.models, max(1, self.spec.sleepers))
+        known = {workload.key: workload for workload in self.engines.workloads}
+        containers = SleepingContainers(self.store, inner, self.sleep, beds, known)
         boards = [self.spec.board] * self.spec.gpus_per_node
         nodes = {f"node-{number}": boards for number in range(1, self.spec.nodes + 1)}
         start_nodes(self.store, self.clock, nodes, containers, delays)
@@ -127,8 +141,17 @@ class World:
         for namespace in sorted({tenant.workload.key.namespace for tenant in self.spec.tenants}):
             self.store.create(whole_gpu_template(namespace))
         for tenant in self.spec.tenants:
-            self.store.create(deployment(tenant.workload, self.replicas[tenant.workload.key]))
+            replicas, sleeps = self.replicas[tenant.workload.key], self.spec.sleepers > 0
+            self.store.create(deployment(tenant.workload, replicas, has_sleep_mode=sleeps))
         self.clock.at(self.start_s - LIVE_S, self._scrape)
+
+    def _turned(self, pod: str, state: EngineState) -> None:
+        self.engines.advance(self.clock.now_s)
+        self.engines.set_asleep(pod, is_asleep=state is EngineState.ASLEEP)
+
+    def _in_service(self, pod: str) -> float:
+        self.engines.advance(self.clock.now_s)
+        return self.engines.on(pod)
 
     def _scrape(self) -> None:
         now_s = self.clock.now_s

@@ -36,10 +36,9 @@ class KubePoolObjects:
 
     def base(self, workload: WorkloadKey) -> Json | None:
         """Return a workload's Deployment."""
-        try:
-            return self._server.request("GET", DEPLOYMENTS.path(workload.namespace, workload.name))
-        except NotFoundError:
-            return None
+        query = {"fieldSelector": f"metadata.name={workload.name}"}
+        answer = self._server.request("GET", DEPLOYMENTS.path(workload.namespace), None, query)
+        return next((DEPLOYMENTS.named(body) for body in answer["items"]), None)
 
     def templates(self, namespace: str) -> Mapping[str, Json]:
         """Return ResourceClaimTemplates by name."""

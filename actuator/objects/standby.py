@@ -160,6 +160,7 @@ def _sleeper(pod: Json) -> Sleeper | None:
         is_leaving="deletionTimestamp" in pod["metadata"],
         turned_s=seconds_of(gate["lastTransitionTime"]) if gate is not None else 0.0,
         version=version_of(pod),
+        port=_port(pod),
     )
 
 
@@ -184,6 +185,13 @@ def _barred(claim: Json) -> dict[WorkloadKey, float]:
         return {WorkloadKey(key_of(claim).namespace, name): float(until) for name, until in found.items()}
     except (ValueError, AttributeError, TypeError):
         return {}
+
+
+def _port(pod: Json) -> int:
+    """Return the first port that the container with a claim names, 0 where it names none."""
+    served = (one for one in pod["spec"]["containers"] if (one.get("resources") or {}).get("claims"))
+    ports = next((one.get("ports") or () for one in served), ())
+    return next((int(port["containerPort"]) for port in ports), 0)
 
 
 def _node(pod: Json) -> str:

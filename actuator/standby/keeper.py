@@ -70,18 +70,15 @@ class Keeper:
     rhythm: Rhythm = field(default_factory=Rhythm)
     _looked_s: dict[str, float] = field(default_factory=dict)
 
-    def turn(self, namespace: str, wanted: Mapping[str, Wanted], at_s: float) -> Iterator[Done]:
-        """Bring each slice of a namespace as far as it can be brought now, and yield what was done.
+    def turn(self, pools: Sequence[PoolSlice], wanted: Mapping[str, Wanted], at_s: float) -> Iterator[Done]:
+        """Bring each slice as far as it can be brought now, and yield what was done.
 
         Args:
-            namespace: Whose slices.
+            pools: Slices of one namespace, as just read.
             wanted: What is wanted, by slice; one that is not named keeps nobody and goes once it is empty.
             at_s: Time, seconds since the epoch.
-
-        Raises:
-            UnavailableError: The slices cannot be read.
         """
-        for pool in self.dormitory.slices(namespace):
+        for pool in pools:
             yield from self._turn(pool, wanted.get(pool.name), at_s)
 
     def _turn(self, pool: PoolSlice, wanted: Wanted | None, at_s: float) -> Iterator[Done]:

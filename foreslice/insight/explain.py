@@ -12,6 +12,7 @@ from foreslice import output, show
 from foreslice.insight.changes import as_line, changes_of
 from foreslice.insight.look import Look, look
 from foreslice.insight.names import named
+from foreslice.insight.standby import beds_of
 from foreslice.insight.verdict import verdicts_of
 from foreslice.planning import report_of
 
@@ -58,6 +59,7 @@ def explanation(seen: Look, workload: Workload) -> dict[str, Any]:
         **ticked,
         **planned,
         "mode": verdict.mode,
+        "standby": list(beds_of(seen.tick.pool, workload.key)),
         "conditions": [line for line in seen.tick.conditions if not line.startswith(of_others)],
         "changes": list(changes_of(seen.plans.get(workload.key, ())))[:LAST_CHANGES],
     }
@@ -78,6 +80,8 @@ def _as_text(answer: dict[str, Any]) -> Iterator[str]:
         yield f"           without the forecast: {answer['without_forecast'] or '-'}"
         for other in answer["alternatives"]:
             yield f"           or {other['configuration']}, {other['cards']:.2f} cards"
+    for line in answer["standby"]:
+        yield f"standby    {line}"
     for line in answer["conditions"]:
         yield f"held       {line}"
     for change in answer["changes"]:

@@ -72,6 +72,7 @@ def look(config: Path) -> Look:
             if loop.forecast_trouble:
                 raise UnavailableError(loop.forecast_trouble)
             loop.plan()
+            loop.standby()
             tick, cluster = loop.tick(), surroundings.cluster
             plans = {w.key: cluster.plans(w.key) for w in workloads} if cluster is not None else {}
             objections = _objections(cluster, tick) if cluster is not None else {}

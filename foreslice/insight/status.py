@@ -7,6 +7,7 @@ from typing import Any
 
 from foreslice import output, show
 from foreslice.insight.look import Look, look
+from foreslice.insight.standby import pool_as_json, pool_table
 from foreslice.insight.verdict import Safety, State, safety_of, verdicts_of
 
 _STYLES = {
@@ -41,6 +42,8 @@ def print_status(config: Path, *, as_json: bool) -> None:
         style = _STYLES[each.state]
         table.add_row(str(each.workload), each.state, each.mode, *amounts, each.why, style=style)
     console.print(table)
+    if seen.tick.pool is not None:
+        console.print(pool_table(seen.tick.pool))
     for condition in seen.tick.conditions:
         console.print(condition, style="yellow")
 
@@ -57,6 +60,7 @@ def _as_json(seen: Look, safety: Safety) -> dict[str, Any]:
         "led_s_ago": seen.led_s_ago,
         "gpus_in_use": seen.tick.fleet.gpus_in_use if seen.tick.fleet is not None else None,
         "conditions": list(seen.tick.conditions),
+        "standby": pool_as_json(seen.tick.pool),
         "workloads": [
             {
                 "workload": str(each.workload),

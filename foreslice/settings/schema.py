@@ -24,6 +24,7 @@ from foreslice.settings.model import ModelSettings, one_of, or_a_name
 from foreslice.settings.restraint import BudgetSettings, FreezeSettings, ShrinkSettings
 from foreslice.settings.slo import ClassSettings, ModeName, ReplicaSettings, SloSettings
 from foreslice.settings.sources import EmbeddedMetrics, FileMetrics, PrometheusMetrics
+from foreslice.settings.standby import StandbySettings
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
 DottedName = Annotated[
@@ -206,6 +207,9 @@ class Settings(Group):
     holding: Annotated[
         HoldingSettings | None, Field(description="room is held for replicas to come; without it none is")
     ] = None
+    standby: Annotated[
+        StandbySettings | None, Field(description="pool of engines that sleep; default: there is none")
+    ] = None
     http: HttpSettings = HttpSettings()
     # Not `min_length`: pydantic counts the items that are good, and would call a list of bad ones empty.
     engines: Annotated[
@@ -275,6 +279,12 @@ class Settings(Group):
         if self.history is not None and self.metrics.source != "prometheus":
             message = f"keeps what comes from Prometheus, and metrics.source is {self.metrics.source}"
             raise _misplaced(message, "history")
+        return self
+
+    @model_validator(mode="after")
+    def _sleeps_in_a_cluster(self) -> Settings:
+        if self.standby is not None and self.cluster.kind == "none":
+            raise _misplaced("needs a cluster, and cluster.kind is none", "standby")
         return self
 
     @model_validator(mode="after")

@@ -80,7 +80,11 @@ def play(place, trap=lambda *ports: ports):
     turning = keeper(place, trap)
     for turn in range(TURNS):
         try:
-            list(turning.turn("shop", {"s": Wanted(MEMBERS, wish_at(turn))}, place.now_s))
+            list(
+                turning.turn(
+                    turning.dormitory.slices("shop"), {"s": Wanted(MEMBERS, wish_at(turn))}, place.now_s
+                )
+            )
         except Killed:
             turning = keeper(place, lambda *ports: ports)
         except ForesliceError:
@@ -152,7 +156,7 @@ def test_another_keeper_that_turns_right_before_any_write_or_call_does_no_harm()
     def meanwhile(call):
         other = keeper(place, lambda *ports: ports)
         wanted = {"s": Wanted(MEMBERS, wish_at(round((place.now_s - 60.0) / TURN_S)))}
-        list(other.turn("shop", wanted, place.now_s))
+        list(other.turn(other.dormitory.slices("shop"), wanted, place.now_s))
         return call()
 
     def played(number):
@@ -174,7 +178,7 @@ def test_an_engine_that_sticks_is_barred_and_its_pod_ends_and_nobody_else_loses_
     late_s = place.now_s
     turning = keeper(place, lambda *ports: ports)
     while place.now_s < late_s + 1500:
-        list(turning.turn("shop", {"s": Wanted(MEMBERS)}, place.now_s))
+        list(turning.turn(turning.dormitory.slices("shop"), {"s": Wanted(MEMBERS)}, place.now_s))
         place.wait(TURN_S)
     pool = standing(place)
     assert pool.barred.keys() <= MEMBERS
@@ -204,7 +208,7 @@ def test_without_host_memory_for_the_second_it_is_given_up_and_the_first_serves(
     turning.dormitory.add("shop", "s", WHOLE)
     for turn in range(400):
         wish = ANT if turn > 300 else None
-        list(turning.turn("shop", {"s": Wanted(MEMBERS, wish)}, place.now_s))
+        list(turning.turn(turning.dormitory.slices("shop"), {"s": Wanted(MEMBERS, wish)}, place.now_s))
         place.wait(TURN_S)
         served = served or place.is_ready("ant-s")
     assert (True, [], 0.0) == (served, place.mode.collisions, place.lost())
@@ -218,6 +222,6 @@ def test_a_slice_that_is_not_wanted_any_more_goes_once_all_have_left():
             break
     turning = keeper(place, lambda *ports: ports)
     for _ in range(60):
-        list(turning.turn("shop", {}, place.now_s))
+        list(turning.turn(turning.dormitory.slices("shop"), {}, place.now_s))
         place.wait(TURN_S)
     assert ([], 0.0) == (list(turning.dormitory.slices("shop")), place.lost())

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allocator.pool import calibrated, hosts, slices_for
+from allocator.pool import calibrated, excess_slices, hosts, slices_for
 
 NEEDS = st.integers(1, 6).flatmap(
     lambda n: st.lists(st.lists(st.integers(0, 5), min_size=n, max_size=n), min_size=1, max_size=20)
@@ -77,3 +77,21 @@ def test_before_two_days_have_been_seen_it_is_what_was_asked_for():
 
 def test_where_none_was_enough_it_is_the_highest():
     assert 1.0 == calibrated(days(1, 5, 25, 125), 0.99, 10, LADDER)
+
+
+@pytest.mark.parametrize(
+    ("expected", "work", "quiet"),
+    [
+        # Own capacity follows two steps late; before it is known, nothing counts.
+        ([0, 0, 0, 2, 2, 0, 0], [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0], 1),
+        # It is kept for the quiet time, so that a second burst soon after finds it.
+        ([0, 0, 2, 0, 0, 0, 0], [1.0, 1.0, 2.0, 1.0, 2.0, 1.0, 1.0], 3),
+        ([0, 0, 0, 0, 2, 0, 0], [1.0, np.nan, 1.0, np.nan, 2.0, 1.0, np.nan], 3),
+    ],
+)
+def test_what_own_capacity_that_follows_late_does_not_carry_needs_slices(expected, work, quiet):
+    assert expected == excess_slices(np.array(work), 2, quiet, 0.5).tolist()
+
+
+def test_at_a_lower_level_the_pool_carries_the_rest():
+    assert [0, 0, 1, 1] == excess_slices(np.ones(4), 2, 1, 0.5, level=0.8).tolist()

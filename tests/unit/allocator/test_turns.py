@@ -4,8 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from allocator.offers import Offer, Offers
 from allocator.turns import Ask, Place, deal, short, slices_asked
-from fleet.workload import WorkloadKey
+from fleet.shape import Configuration, Shape
+from fleet.workload import Router, WorkloadKey
+
+WHOLE, FIFTH = Shape("h100-80gb"), Shape("h100-80gb", "1g.20gb")
 
 
 def key(name):
@@ -52,11 +56,19 @@ def test_those_who_got_less_than_they_asked_for_are_short():
 
 
 @pytest.mark.parametrize(
-    ("expected", "work", "ready", "capacity"),
-    [(0, 1.0, 1.0, 0.2), (0, 0.9, 1.0, 0.2), (1, 1.1, 1.0, 0.2), (2, 1.4, 1.0, 0.2), (0, 2.0, 1.0, 0.0)],
+    ("expected", "work", "router"),
+    [
+        (0, 1.0, Router.LEAST_LOADED),
+        (1, 1.1, Router.LEAST_LOADED),
+        (2, 1.4, Router.LEAST_LOADED),
+        (3, 9.0, Router.LEAST_LOADED),
+        # Behind equal shares a fifth of a card beside a whole one carries a fifth each.
+        (0, 1.1, Router.EQUAL),
+    ],
 )
-def test_so_many_slices_as_carry_what_is_beyond_what_is_ready(expected, work, ready, capacity):
-    assert expected == slices_asked(work, ready, capacity)
+def test_so_many_slices_as_carry_what_is_beyond_what_is_ready(expected, work, router):
+    offers = Offers(router, {WHOLE: Offer(WHOLE, 1.0, 1.0), FIFTH: Offer(FIFTH, 0.2, 0.2)})
+    assert expected == slices_asked(offers, Configuration({WHOLE: 1}), FIFTH, work, 3)
 
 
 NAMES = "abcd"

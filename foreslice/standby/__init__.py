@@ -1,0 +1,1 @@
+"""The standby pool in the service."""

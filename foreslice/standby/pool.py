@@ -1,0 +1,200 @@
+"""The standby pool in the service: what it is worth as insurance, whose turn it is, and who sleeps where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from actuator.standby.keeper import Done, Keeper, Wanted
+from allocator.insured import Insurance, insured
+from allocator.need import Need, Timing
+from allocator.offers import Offers
+from allocator.turns import Place, deal, short
+from fleet.cluster import Fleet
+from fleet.errors import ForesliceError
+from fleet.ledgers.beds import Bed
+from fleet.standby import Doing, PoolSlice
+from fleet.workload import Workload, WorkloadKey
+from foreslice.outlook import Outlook
+from foreslice.standby.asks import Asks
+from foreslice.standby.plan import Candidate, beds
+from foreslice.standby.terms import PoolTerms, PoolView
+
+REPLAN_S = 6 * 3600.0
+"""Least time between two plans of who sleeps where: each move costs a load."""
+
+Members = Mapping[str, frozenset[WorkloadKey]]
+"""Who should sleep on each slice of a namespace, by name of the slice."""
+
+
+class Standby:
+    """The pool of one service; its jobs may run side by side.
+
+    Everything that is needed to go on stands on the slices: a new process reads it there.
+
+    Args:
+        terms: What the settings say.
+        keeper: Turns its slices.
+        workloads: Workloads that are looked after.
+        bed: Given a workload, what its engine takes of device and host.
+    """
+
+    def __init__(
+        self, terms: PoolTerms, keeper: Keeper, workloads: Sequence[Workload], bed: Callable[[Workload], Bed]
+    ) -> None:
+        self._terms = terms
+        self._keeper = keeper
+        self._workloads = {workload.key: workload for workload in workloads}
+        self._namespaces = tuple(sorted({workload.key.namespace for workload in workloads}))
+        self._bed = bed
+        self._asks = Asks(terms, workloads)
+        self._members: Mapping[str, Members] = {}
+        self._planned_at_s = float("-inf")
+        self._refused: tuple[str, ...] = ()
+        self._failed: tuple[str, ...] = ()
+        self._view = PoolView()
+
+    @property
+    def view(self) -> PoolView:
+        """How the pool stood when it was last turned."""
+        return self._view
+
+    def note(
+        self,
+        needs: Mapping[WorkloadKey, Need],
+        outlooks: Mapping[WorkloadKey, Outlook],
+        fleet: Fleet,
+        at_s: float,
+    ) -> None:
+        """Take in what is asked of each workload now, and what it carries of its own."""
+        self._asks.note(needs, outlooks, fleet, at_s)
+
+    def insured(
+        self,
+        needs: Mapping[WorkloadKey, Need],
+        outlooks: Mapping[WorkloadKey, Outlook],
+        fleet: Fleet,
+        at_s: float,
+    ) -> dict[WorkloadKey, Need]:
+        """Return what is needed of own capacity beside the pool as it stands."""
+        return {
+            key: insured(
+                need,
+                Insurance(
+                    self._covered(key, outlooks[key].offers, fleet),
+                    self._asks.lasting(key, at_s),
+                    self._terms.level,
+                ),
+            )
+            for key, need in needs.items()
+        }
+
+    def turn(self, at_s: float, *, may_act: bool) -> tuple[Done, ...]:
+        """Wake, put back and let in as far as can be done now, and return what was done.
+
+        Args:
+            at_s: Time, seconds since the epoch.
+            may_act: Whether anything may be written or told; else it is only looked at.
+        """
+        done: list[Done] = []
+        trouble: list[str] = []
+        pools: list[PoolSlice] = []
+        for namespace in self._namespaces:
+            try:
+                found = self._keeper.dormitory.slices(namespace)
+                turned = list(self._turn(namespace, found, at_s)) if may_act else []
+                pools += self._keeper.dormitory.slices(namespace) if turned else found
+                done += turned
+            except ForesliceError as error:
+                trouble.append(f"standby pool of {namespace}: {error}")
+        if done:
+            self._failed = tuple(f"standby pool: {each}" for each in done if each.problem)
+        asks = self._asks.of(pools)
+        lacking = short(asks, deal(asks, _places(pools, at_s))) if pools else {}
+        trouble += [f"standby pool: {pool.trouble}" for pool in pools if pool.trouble]
+        told = (*trouble, *self._refused, *self._failed)
+        self._view = PoolView(tuple(pools), {ask.workload: ask.slices for ask in asks}, lacking, told)
+        return tuple(done)
+
+    def plan(
+        self,
+        needs: Mapping[WorkloadKey, Need],
+        outlooks: Mapping[WorkloadKey, Outlook],
+        timing: Mapping[WorkloadKey, Timing],
+        fleet: Fleet,
+        at_s: float,
+    ) -> None:
+        """Work out anew how large the pool is and who sleeps where; not while anybody needs it."""
+        is_blind = any(outlook.is_blind for outlook in outlooks.values())
+        if is_blind or at_s - self._planned_at_s < REPLAN_S or self._asks.of(self._view.slices):
+            return
+        refused: list[str] = []
+        planned = {}
+        for namespace in self._namespaces:
+            meant = [
+                Candidate(workload, standing, outlooks[key], needs[key], timing[key])
+                for key, workload in self._workloads.items()
+                if key.namespace == namespace and self._is_meant(workload)
+                if (standing := fleet.standing(key)) is not None
+            ]
+            try:
+                joining = list(self._joining(meant, refused))
+                pools = self._keeper.dormitory.slices(namespace)
+            except ForesliceError:
+                return  # turning says why, and the next plan tries again
+            planned[namespace] = beds(joining, pools, self._terms, self._bed)
+        self._members, self._planned_at_s, self._refused = planned, at_s, tuple(refused)
+
+    def _turn(self, namespace: str, pools: Sequence[PoolSlice], at_s: float) -> Iterator[Done]:
+        # Not planned since we started: what stands stays, and who asks is served.
+        standing = {pool.name: frozenset(s.workload for s in pool.sleepers) for pool in pools}
+        members = self._members.get(namespace, standing)
+        for name in sorted(members.keys() - standing.keys()):
+            self._keeper.dormitory.add(namespace, name, self._terms.shape)
+        wishes = deal(self._asks.of(pools), _places(pools, at_s))
+        wanted = {name: Wanted(here, wishes.get(name)) for name, here in members.items()}
+        yield from self._keeper.turn(pools, wanted, at_s)
+
+    def _is_meant(self, workload: Workload) -> bool:
+        return workload.tier in self._terms.tiers and workload.mode.may_add
+
+    def _joining(self, meant: Iterable[Candidate], refused: list[str]) -> Iterator[Candidate]:
+        for candidate in meant:
+            key = candidate.workload.key
+            problem = candidate.objection(self._terms) or self._keeper.dormitory.objection(key)
+            if problem:
+                refused.append(f"{key}: does not join the standby pool: {problem.removeprefix(f'{key}: ')}")
+            else:
+                yield candidate
+
+    def _covered(self, key: WorkloadKey, offers: Offers, fleet: Fleet) -> float:
+        """Return the work that slices carry which are a workload's own now, or nobody's."""
+        standing = fleet.standing(key)
+        if standing is None:
+            return 0.0
+        count, ready = sum(_is_open_to(pool, key) for pool in self._view.slices), standing.ready
+        carried = (offers.carried(ready.plus(self._terms.shape, many)) for many in range(count + 1))
+        return max(carried) - offers.carried(ready)
+
+
+def _places(pools: Iterable[PoolSlice], at_s: float) -> list[Place]:
+    """Return the slices that can be dealt; those that change hands now cannot."""
+    return [
+        Place(
+            pool.name,
+            frozenset(
+                s.workload
+                for s in pool.sleepers
+                if s.is_up and not s.is_leaving and at_s >= pool.barred.get(s.workload, 0.0)
+            ),
+            pool.hold.workload if pool.hold is not None else None,
+        )
+        for pool in pools
+        if not pool.trouble and (pool.hold is None or pool.hold.doing is Doing.SERVING)
+    ]
+
+
+def _is_open_to(pool: PoolSlice, key: WorkloadKey) -> bool:
+    sleeper = pool.sleeper(key)
+    if sleeper is None or not sleeper.is_up or sleeper.is_leaving or pool.trouble or key in pool.barred:
+        return False
+    return pool.hold is None or (pool.hold.workload == key and pool.hold.doing is Doing.SERVING)
