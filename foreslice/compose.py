@@ -11,7 +11,6 @@ from threading import Lock
 import structlog
 
 from actuator.notice import Notice
-from actuator.objects.variants import Spreading
 from actuator.ports import Cluster
 from actuator.standby.engines import SleepingEngine
 from actuator.standby.objects import Objects

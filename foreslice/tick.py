@@ -189,8 +189,8 @@ class Loop:
         """Turn the standby pool: wake who was last seen to lack capacity, and put back who does not."""
         if self._standby is None or self._cluster is None:
             return ()
-        may_act = self._rules.acting and self._cluster.is_leader()
-        return self._standby.turn(self._clock.now_s(), may_act=may_act)
+        leads = self._rules.acting and self._cluster.is_leader()
+        return self._standby.turn(self._clock.now_s(), may_act=leads)
 
     def aim(self) -> None:
         """Work out where the whole fleet should be for what was planned for, and how few cards would do."""
@@ -256,10 +256,9 @@ class Loop:
             for workload in self._workloads
         }
         conditions += [*unknowns(needs, readings, outlooks, fleet), *given_up(fleet, at_s)]
-        pool = self._standby.view if self._standby is not None else None
-        if self._standby is not None and pool is not None and fleet is not None:
+        if self._standby is not None and fleet is not None:
             needs = self._standby.insured(needs, outlooks, fleet, at_s)
-            conditions += pool.trouble
+            conditions += self._standby.view.trouble
         seen = Tick(
             at_s,
             fleet,
@@ -269,7 +268,7 @@ class Loop:
             conditions=tuple(conditions),
             readings=readings,
             shadow=self._learnt.shelf.tally.beside(),
-            pool=pool,
+            pool=self._standby.view if self._standby is not None else None,
         )
         if fleet is None:
             return seen, None
