@@ -8,8 +8,8 @@ import typer
 from fleet.errors import InputError
 from foreslice.commands.options import Output, OutputForm
 
-LONGEST_WAKE_S = 30.0
-"""Half a minute, the shortest step of a replay: what takes longer to wake is no standby."""
+LONGEST_WAKE_S = 60.0
+"""A minute, the step of a replay: what takes longer to wake is no standby."""
 
 
 def pool(
@@ -20,7 +20,13 @@ def pool(
     sleepers: Annotated[
         int, typer.Option(min=0, help="Engines whose weights a slice's host can keep; 0 = of any workload.")
     ] = 0,
-    wake: Annotated[str, typer.Option(help="Until a woken engine serves, 30 s at most.")] = "10s",
+    wake: Annotated[str, typer.Option(help="Until a woken engine serves, 60 s at most.")] = "10s",
+    workloads: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Draw so many by --seed; more than the trace has: again, by days shifted. 0 = all."
+        ),
+    ] = 0,
     forecast: Annotated[
         bool, typer.Option("--forecast", help="Try a forecast as the baseline, too; takes minutes.")
     ] = False,
@@ -36,5 +42,6 @@ def pool(
     except ValueError as error:
         raise InputError(str(error), where="--wake", fix="write e.g. 10s") from error
     if not 0 <= wake_s <= LONGEST_WAKE_S:
-        raise InputError(f"{wake} is out of range", where="--wake", fix="give 30s at most")
-    run_pool(trace, fleet, Asked(sleepers or None, wake_s, forecast), seed, as_json=output is Output.JSON)
+        raise InputError(f"{wake} is out of range", where="--wake", fix="give 60s at most")
+    asked = Asked(sleepers or None, wake_s, forecast, workloads or None)
+    run_pool(trace, fleet, asked, seed, as_json=output is Output.JSON)

@@ -71,4 +71,36 @@ def cheapest_surely(settings: Ledger, allowed: float) -> int:
     return int(np.argmin(np.where(keeps, settings.held.sum(axis=1), np.inf)))
 
 
+AIMS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15, 0.1)
+"""Parts of what may go unserved that are aimed at, largest first."""
+
+LEAST_DAYS = 2
+"""Days that a choice is made on at least when choices of the past are judged."""
+
+
+def aim_that_kept(settings: Ledger, allowed: float, by_day: int) -> float:
+    """Return what has to be aimed at so that choices of the past kept `allowed` on the days that came after.
+
+    Every day but the first two is walked through: chosen on the days before, judged on the day. The largest
+    aim that kept it over all of them, else the least.
+
+    Args:
+        settings: What each setting came to by block, of the past only.
+        allowed: Share of the work that may go unserved.
+        by_day: Blocks in a day.
+    """
+    blocks = np.arange(len(settings.asked))
+    starts = range(LEAST_DAYS * by_day, len(blocks), by_day)
+    for part in AIMS:
+        lacked = asked = 0.0
+        for start in starts:
+            best = cheapest_surely(settings.of_blocks(blocks < start), part * allowed)
+            day = slice(start, start + by_day)
+            lacked += float(settings.lacked[best, day].sum())
+            asked += float(settings.asked[day].sum())
+        if lacked <= allowed * asked:
+            return part * allowed
+    return AIMS[-1] * allowed
+
+
 _TINY = 1e-12

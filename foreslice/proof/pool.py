@@ -15,7 +15,7 @@ from foreslice.proof.books import Book
 from foreslice.proof.course import Course, Grid, courses_of, grid_of, learned, unforeseen
 from foreslice.proof.fleet import ReplayFleet, read_fleet
 from foreslice.proof.pooled import BASELINES, Pooled, Terms, pooled
-from foreslice.proof.scene import Scene, scene_of
+from foreslice.proof.scene import Scene, drawn, scene_of
 from foreslice.proof.setting import FORESIGHT, HOLDS, RESIDUALS
 from foreslice.proof.trace import read_trace
 from foreslice.settings.durations import written
@@ -32,11 +32,13 @@ class Asked:
         sleepers: Engines that may sleep on a slice, `None` = any.
         wake_s: Until a woken engine serves.
         has_forecast: Whether a forecast is tried as a baseline, too; it takes minutes.
+        workloads: How many workloads are drawn, `None` = all that the trace has, once.
     """
 
     sleepers: int | None
     wake_s: float
     has_forecast: bool
+    workloads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ def run_pool(trace: Path, fleet: Path, asked: Asked, seed: int, *, as_json: bool
     """
     settings = read_fleet(fleet)
     scene = scene_of(read_trace(trace), settings.terms(), seed)
+    if asked.workloads is not None:
+        scene = drawn(scene, asked.workloads, seed)
     told = [(lag_s, list(_at(scene, settings, lag_s, asked))) for lag_s in settings.lags]
     if as_json:
         output.print_json(_as_json(scene, settings, asked, told))
@@ -136,6 +140,7 @@ def _as_json(
         "scored_days": scene.days,
         "reading": scene.reading,
         "unserved_asked_for": settings.unserved,
+        "workloads": len(scene.parts),
         "sleepers_on_a_slice": asked.sleepers,
         "wake_s": asked.wake_s,
         "lags": [

@@ -11,7 +11,7 @@ import numpy as np
 from allocator.pool import hosts, slices_for
 from fleet.errors import InputError
 from foreslice.proof.books import in_replicas
-from foreslice.proof.chosen import cheapest_surely
+from foreslice.proof.chosen import aim_that_kept, cheapest_surely
 from foreslice.proof.course import Course, Grid
 from foreslice.proof.setting import Rule, Setting
 from predictor.highest import trailing_highest
@@ -107,8 +107,9 @@ def pooled(courses: Sequence[Course], grid: Grid, baselines: Sequence[Setting], 
     knobs, every = list(tried), Ledger.joined(tried.values())
     first, last = grid.first_block, len(every.asked)
     starts = list(range(first, last, grid.by_day))
+    past = [every.of_blocks(np.arange(last) < block) for block in starts]
     chosen = [
-        knobs[cheapest_surely(every.of_blocks(np.arange(last) < block), terms.unserved)] for block in starts
+        knobs[cheapest_surely(before, aim_that_kept(before, terms.unserved, grid.by_day))] for before in past
     ]
     return _played(fleet, starts, chosen)
 
@@ -120,6 +121,12 @@ def _fleet(courses: Sequence[Course], grid: Grid, baselines: Sequence[Setting], 
             "workloads run on several shapes, and a pool is of one",
             where="the fleet file",
             fix="leave `workloads` out, so that all run on sevenths of a card",
+        )
+    if terms.wake_s > grid.step_s:
+        raise InputError(
+            f"a wake of {terms.wake_s:g} s is longer than a step of the account, {grid.step_s} s",
+            where="--wake",
+            fix="give lags of whole minutes, or a shorter wake",
         )
     ((piece, cards),) = pieces
     demand, counts = (np.stack([getattr(c, n) for c in courses], axis=1) for n in ("demand", "counts"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -93,6 +93,25 @@ class Scene:
     def days(self) -> float:
         """Days that are scored."""
         return (len(self.parts[0].work) - self.test) * BUCKET_S / DAY_S
+
+
+def drawn(scene: Scene, count: int, seed: int) -> Scene:
+    """Return a scene with so many of the workloads, none twice while there are enough.
+
+    Beyond that they are drawn again and again, each shifted by whole days round the trace, so that two of one
+    origin do not burst together.
+    """
+    chance = np.random.default_rng(seed)
+    if count <= len(scene.parts):
+        chosen = sorted(chance.choice(len(scene.parts), count, replace=False).tolist())
+        return replace(scene, parts=tuple(scene.parts[one] for one in chosen))
+    days = len(scene.parts[0].work) * BUCKET_S // DAY_S
+    parts = []
+    for number in range(count):
+        part = scene.parts[number % len(scene.parts)]
+        shift = 0 if number < len(scene.parts) else int(chance.integers(1, days)) * DAY_S // BUCKET_S
+        parts.append(replace(part, name=f"{part.name}-{number}", work=np.roll(part.work, shift)))
+    return replace(scene, parts=tuple(parts))
 
 
 def scene_of(trace: Trace, terms: Terms, seed: int) -> Scene:
