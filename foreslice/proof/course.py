@@ -140,6 +140,25 @@ def courses_of(scene: Scene, grid: Grid, forecast: Forecast) -> list[Course]:
     return courses
 
 
+def peaks_of(scene: Scene, grid: Grid, window_s: int, quantile: float) -> list[Floats]:
+    """Return by workload what the service's recipes foresaw of the next window at each step of a grid.
+
+    Where there is no model yet, 0.
+
+    Args:
+        scene: The workloads.
+        grid: Time.
+        window_s: How far is looked ahead.
+        quantile: Of the peak, one of `QUANTILES`.
+    """
+    series = [_series(part, scene.step_s, is_gliding=False) for part in scene.parts]
+    said = learned()(series, grid.start * grid.step_s // scene.step_s, window_s)
+    steps = grid.start + np.arange(grid.steps)
+    newest = (steps + 1) * grid.step_s // scene.step_s - 1
+    at = QUANTILES.index(quantile)
+    return [np.nan_to_num(path[np.clip(newest, 0, len(path) - 1), at]) for path in said]
+
+
 def unforeseen(scene: Scene, grid: Grid) -> list[Course]:
     """Return the workloads of a scene on a grid without forecasts, for rules that need none."""
     return courses_of(scene, grid, _nothing)

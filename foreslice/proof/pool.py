@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ import numpy as np
 from foreslice import output, show
 from foreslice.proof import books
 from foreslice.proof.books import Book
-from foreslice.proof.course import Course, Grid, courses_of, grid_of, learned, unforeseen
+from foreslice.proof.course import Course, Grid, courses_of, grid_of, learned, peaks_of, unforeseen
 from foreslice.proof.fleet import ReplayFleet, read_fleet
-from foreslice.proof.pooled import BASELINES, Pooled, Terms, pooled
+from foreslice.proof.placed import PLANNED_EVERY_S, Placing
+from foreslice.proof.pooled import BASELINES, Pooled, Terms, placing_of, pooled
 from foreslice.proof.scene import Scene, drawn, scene_of
 from foreslice.proof.setting import FORESIGHT, HOLDS, RESIDUALS
 from foreslice.proof.trace import read_trace
@@ -22,6 +23,9 @@ from foreslice.settings.durations import written
 from predictor.ports import Floats
 from predictor.value.ledger import Ledger
 from predictor.value.worth import cheapest
+
+FORESEEN = 0.95
+"""Quantile of the peak of the next six hours by which beds are dealt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class Found:
         over_oracle: Card-hours over those of who knows what comes, without a pool, at the same unserved work.
         over_rule: Card-hours over those of the best rule without a pool, in hindsight, likewise.
         of_mean: Cards of the pool over the mean work, in whole cards.
+        placing: What dealing beds by the forecast is worth, `None` where that was not asked or means nothing.
     """
 
     baseline: str
@@ -60,6 +65,7 @@ class Found:
     over_oracle: float | None
     over_rule: float | None
     of_mean: float
+    placing: Placing | None = None
 
 
 def run_pool(trace: Path, fleet: Path, asked: Asked, seed: int, *, as_json: bool) -> None:
@@ -91,6 +97,12 @@ def run_pool(trace: Path, fleet: Path, asked: Asked, seed: int, *, as_json: bool
                 f"{each.pooled.wakes_per_day:.0f} a workload",
             )
         console.print(table)
+        for placing in (each.placing for each in found if each.placing is not None):
+            low, high = placing.interval
+            console.print(
+                f"beds dealt by the forecast, too, leave {placing.ratio:.2f} [{low:.2f}, {high:.2f}] times "
+                f"what beds dealt by the past alone leave, on {placing.slices} slices."
+            )
     console.print(
         "Simulated: no queue; slices are shared by any sleeper of their group, the fullest are served "
         "first. Oracle and best rule have no pool, and their knobs are swept on the scored days, in their "
@@ -108,7 +120,12 @@ def _at(scene: Scene, settings: ReplayFleet, lag_s: float, asked: Asked) -> Iter
         terms = Terms(asked.sleepers, asked.wake_s, settings.unserved)
         for name, baselines in BASELINES.items():
             if name != "forecast" or asked.has_forecast:
-                yield _found(name, pooled(courses, grid, baselines, terms), courses, grid, (rule, oracle))
+                came = pooled(courses, grid, baselines, terms)
+                found = _found(name, came, courses, grid, (rule, oracle))
+                if name == "rule" and asked.has_forecast:
+                    ahead = peaks_of(scene, grid, PLANNED_EVERY_S, FORESEEN)
+                    found = replace(found, placing=placing_of(courses, grid, came, terms, ahead))
+                yield found
 
 
 def _found(
@@ -130,6 +147,13 @@ def _over(held: float, other: Ledger, unserved: float) -> float | None:
 
 def _ratio(ratio: float | None) -> str:
     return "never so little" if ratio is None else f"{ratio:.2f}"
+
+
+def _placing(placing: Placing | None) -> dict[str, Any] | None:
+    if placing is None:
+        return None
+    low, high = placing.interval
+    return {"slices": placing.slices, "left_over_by_past": placing.ratio, "low": low, "high": high}
 
 
 def _as_json(
@@ -157,6 +181,7 @@ def _as_json(
                         "pool_of_mean_use": each.of_mean,
                         "short_of_the_time": each.pooled.short,
                         "wakes_per_workload_day": each.pooled.wakes_per_day,
+                        "placing_by_forecast": _placing(each.placing),
                     }
                     for each in found
                 ],

@@ -13,6 +13,7 @@ from fleet.errors import InputError
 from foreslice.proof.books import in_replicas
 from foreslice.proof.chosen import aim_that_kept, cheapest_surely
 from foreslice.proof.course import Course, Grid
+from foreslice.proof.placed import Placing, placing
 from foreslice.proof.setting import Rule, Setting
 from predictor.highest import trailing_highest
 from predictor.ports import Bools, Floats
@@ -32,6 +33,7 @@ BASELINES: dict[str, tuple[Setting, ...]] = {
         for minutes in (1, 10)
         for factor in np.linspace(0.6, 1.2, 13).tolist()
     ),
+    "static": tuple(Setting(Rule.STATIC, quantile) for quantile in (0.2, 0.4, 0.6, 0.75, 0.9, 0.97, 0.995)),
     "forecast": tuple(
         Setting(Rule.FORECAST, quantile, margin)
         for quantile in (0.5, 0.8)
@@ -74,6 +76,29 @@ class Pooled:
     cards: float
     short: float
     wakes_per_day: float
+
+
+def placing_of(
+    courses: Sequence[Course], grid: Grid, came: Pooled, terms: Terms, ahead: Sequence[Floats]
+) -> Placing | None:
+    """Return what dealing beds by a forecast is worth to a pool, `None` where all sleep on all.
+
+    Args:
+        courses: Workloads.
+        grid: Time.
+        came: The pool; its baseline is the last that was chosen, and its size the mean.
+        terms: How it works.
+        ahead: Forecast peaks of the next hours, by workload and step.
+    """
+    if terms.sleepers is None:
+        return None
+    setting = came.baselines[-1]
+    fleet = _fleet(courses, grid, [setting], replace(terms, sleepers=None))
+    held = in_replicas(_targets(fleet, setting), grid.limits, fleet.piece)
+    ready = held * fleet.piece
+    over = np.maximum(np.stack(ahead, axis=1) - ready, 0.0) / fleet.piece
+    bounds = max(1, round(float(came.slices.mean()))), terms.sleepers
+    return placing(_excess(fleet, held), over, grid, bounds, fleet.share_late)
 
 
 @dataclass(frozen=True, slots=True)

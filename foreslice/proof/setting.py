@@ -23,6 +23,7 @@ class Rule(StrEnum):
     HOLD = "max of"
     RESIDUAL = "last + residual"
     DAILY = "calendar"
+    STATIC = "static"
     FORESIGHT = "what comes"
 
 
@@ -51,6 +52,8 @@ class Setting:
                 said = "last" if self.on == 1 else f"max of {self.on:g} min"
             case Rule.RESIDUAL:
                 return f"last + residual q{self.on:.4g}"
+            case Rule.STATIC:
+                return f"static q{self.on:.4g}"
             case _:
                 said = self.rule.value
         return f"{self.factor:.3g} x {said}"
@@ -74,6 +77,8 @@ class Setting:
                 wanted = rules.residual(demand, limits.lag, grid.step_s, np.array([self.on]))
             case Rule.DAILY:
                 wanted = rules.daily(demand, grid.test, DAY_S // grid.step_s, limits.lag + 1)
+            case Rule.STATIC:
+                return np.full_like(demand, np.quantile(demand[: grid.test], self.on))
             case Rule.FORESIGHT:
                 wanted = foreknown(demand, limits)
         first: Floats = wanted[0]

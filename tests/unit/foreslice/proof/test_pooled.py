@@ -86,7 +86,7 @@ def test_workloads_of_several_shapes_have_no_pool_in_common():
         pooled(mixed, GRID, BASELINES["rule"], Terms(None, 10.0, 0.01))
 
 
-@pytest.mark.parametrize(("wake", "said"), [("45s", "out of range"), ("soon", "wake")])
+@pytest.mark.parametrize(("wake", "said"), [("75s", "out of range"), ("soon", "wake")])
 def test_a_wake_that_is_none_is_said(wake, said):
     root = Path(__file__).parents[4]
     files = ["--trace", str(root / "x.csv"), "--fleet", str(root / "config" / "replay" / "pool.yaml")]
