@@ -1,0 +1,50 @@
+"""What is aimed at: as much as choices of the past kept on the days that came after them."""
+
+import numpy as np
+import pytest
+
+from foreslice.proof.chosen import AIMS, aim_that_kept
+from foreslice.proof.scene import Part, Piece, Scene, drawn
+from predictor.value.ledger import Ledger
+
+BY_DAY = 2
+DAYS = 6
+SEVENTH = Piece("1/7", 1 / 7, 1 / 7, 1 / 7)
+
+
+def settings(grows):
+    """Settings that leave the less the dearer they are, more on each day by a factor."""
+    days = np.repeat(grows ** np.arange(DAYS), BY_DAY)
+    least = np.array([[0.02], [0.01], [0.005], [0.002], [0.001], [0.0002]])
+    cost = np.array([[1.0], [1.1], [1.2], [1.3], [1.4], [1.5]])
+    return Ledger(cost * np.ones_like(days), least * days, np.ones_like(days))
+
+
+@pytest.mark.parametrize(("expected", "grows"), [(1.0, 1.0), (0.5, 1.5)])
+def test_less_is_aimed_at_where_days_that_came_after_were_worse(expected, grows):
+    assert pytest.approx(expected * 0.01) == aim_that_kept(settings(grows), 0.01, BY_DAY)
+
+
+def test_where_nothing_kept_it_the_least_is_aimed_at():
+    assert pytest.approx(AIMS[-1] * 1e-5) == aim_that_kept(settings(2.0), 1e-5, BY_DAY)
+
+
+def scene(count=3, days=4):
+    """Workloads of which each has a work of its own on each day."""
+    work = [np.repeat(10.0 * n + np.arange(days), 1440) for n in range(count)]
+    return Scene(tuple(Part(f"t{n}", 60, w, SEVENTH, SEVENTH) for n, w in enumerate(work)), 1440, "measured")
+
+
+def test_of_fewer_none_is_drawn_twice():
+    names = [part.name for part in drawn(scene(), 2, seed=1).parts]
+    assert 2 == len(set(names))
+
+
+def test_beyond_those_that_there_are_they_come_again_on_other_days():
+    parts = drawn(scene(), 8, seed=1).parts
+    assert 8 == len({part.name for part in parts})
+    for nth, part in enumerate(parts):
+        (own,) = {int(work) // 10 for work in part.work}
+        assert nth % 3 == own
+        shifted = part.work[0] != scene().parts[own].work[0]
+        assert shifted == (nth >= 3)
