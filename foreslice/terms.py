@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from actuator.gate import Terms
@@ -63,6 +63,16 @@ def _proven(standing: Standing | None) -> frozenset[Shape] | None:
     if standing is None or standing.proven is None:
         return None
     return frozenset((standing.own.shape, *standing.proven))
+
+
+def seen_of(workloads: Sequence[Workload], fleet: Fleet) -> Iterator[str]:
+    """Yield what keeps workloads from being handled as they stand in the cluster, one line each."""
+    for key in sorted(workload.key for workload in workloads):
+        if fleet.standing(key) is None:
+            yield f"{key}: {fleet.refused.get(key, 'no such Deployment')}"
+    yield from sorted(set(fleet.barred.values()))
+    yield from rivals(workloads, fleet)
+    yield from gathered(workloads, fleet)
 
 
 def rivals(workloads: Iterable[Workload], fleet: Fleet) -> list[str]:

@@ -37,7 +37,7 @@ from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
 from foreslice.standby.terms import PoolView
-from foreslice.terms import gathered, given_up, ready_shapes, rivals, terms_of, unknowns, within_reach_of
+from foreslice.terms import given_up, ready_shapes, seen_of, terms_of, unknowns, within_reach_of
 from foreslice.trials import Trials
 from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import MetricsSource
@@ -303,13 +303,7 @@ class Loop:
         except UnavailableError as error:
             conditions.append(f"the cluster is not seen: {error}")
             return None
-        missing = {workload.key for workload in self._workloads} - {
-            standing.key for standing in fleet.standings
-        }
-        conditions += [f"{key}: {fleet.refused.get(key, 'no such Deployment')}" for key in sorted(missing)]
-        conditions += sorted(set(fleet.barred.values()))
-        conditions += rivals(self._workloads, fleet)
-        conditions += gathered(self._workloads, fleet)
+        conditions += seen_of(self._workloads, fleet)
         return fleet
 
     def _readings(

@@ -267,7 +267,9 @@ class Settings(Group):
         return self
 
     @model_validator(mode="after")
-    def _selects_in_a_cluster(self) -> Settings:
+    def _selects_and_sleeps_in_a_cluster(self) -> Settings:
+        if self.standby is not None and self.cluster.kind == "none":
+            raise _misplaced("needs a cluster, and cluster.kind is none", "standby")
         for index, workload in enumerate(self.workloads):
             if workload.selector and self.cluster.kind != "kubernetes":
                 message = f"selects Deployments, and cluster.kind is {self.cluster.kind}"
@@ -279,12 +281,6 @@ class Settings(Group):
         if self.history is not None and self.metrics.source != "prometheus":
             message = f"keeps what comes from Prometheus, and metrics.source is {self.metrics.source}"
             raise _misplaced(message, "history")
-        return self
-
-    @model_validator(mode="after")
-    def _sleeps_in_a_cluster(self) -> Settings:
-        if self.standby is not None and self.cluster.kind == "none":
-            raise _misplaced("needs a cluster, and cluster.kind is none", "standby")
         return self
 
     @model_validator(mode="after")
