@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from actuator.budgets import ChangeBudget, Kind, Spending, kind_of
 from actuator.crowd import STARTS_PER_NODE, Crowd
+from actuator.drains import Drains
 from actuator.evidence import news
 from actuator.gate import Terms, refusal
 from actuator.guards import Halt
@@ -143,11 +144,13 @@ class Executor:
         spending: Spending,
     ) -> Iterator[StepResult]:
         moving = {standing.key for standing in fleet.standings if is_moving(standing)}
+        drains = Drains(fleet, self._limits.per_node)
         for task in tasks:
             kind = task.kind
             for step in task.steps(Lane.MOVE):
                 why_not = (
                     self._must_wait(task, moving, halt)
+                    or drains.refusal(task.standing, step)
                     or _by_hand(task.standing, pace.at_s)
                     or spending.refusal(task.standing, kind)
                     or pace.refusal(task.standing, step)
@@ -156,6 +159,7 @@ class Executor:
                 result = self._step(task, step, stepper, why_not)
                 if result.outcome is not Outcome.HELD:
                     moving.add(task.change.target)
+                    drains.take(task.standing, step)
                     pace.take(task.standing, step)
                     spending.take(task.standing, kind)
                 yield result

@@ -32,15 +32,17 @@ class FallLimits:
             stops every removal.
         workloads: An unforeseen fall of at least so many workloads stops every removal,
         workload_share: if they are more than this share of all.
+        per_node: Workloads that may be losing replicas on one node at the same time.
     """
 
     within_s: float = 600.0
     share: float = 0.15
     workloads: int = 5
     workload_share: float = 0.2
+    per_node: int = 4
 
 
-NO_LIMITS = FallLimits(share=1e9, workloads=10**9)
+NO_LIMITS = FallLimits(share=1e9, workloads=10**9, per_node=10**9)
 """What a plain executor goes by: everything may go at once."""
 
 

@@ -41,9 +41,13 @@ class ShrinkSettings(Group):
         int, Field(ge=1, le=1000, description="workloads that may be losing replicas at the same time")
     ] = MOVES_IN_FLIGHT
 
+    per_node: Annotated[
+        int, Field(ge=1, le=1000, description="of those, workloads that may be losing some on one node")
+    ] = MOVES_IN_FLIGHT
+
     def limits(self) -> FallLimits:
         """Return these limits as the actuator takes them."""
-        return FallLimits(self.within, self.share, self.workloads, self.workload_share)
+        return FallLimits(self.within, self.share, self.workloads, self.workload_share, self.per_node)
 
 
 class _Times(Group):
