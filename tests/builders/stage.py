@@ -163,6 +163,21 @@ class Trap:
         return trapped
 
 
+class Torn(EmbeddedCluster):
+    """A cluster whose process is killed right before one of the single writes that calls of the port make."""
+
+    WRITES = ("create", "replace", "replace_status", "delete")
+
+    def __init__(self, store, number):
+        self._trap = Trap(store, number, SPRINGS["killed-before"], self.WRITES)
+        super().__init__(self._trap)
+
+    @property
+    def is_sprung(self):
+        """Whether it came so far."""
+        return self._trap.is_sprung
+
+
 def raising(error, *, after):
     """Return a spring that raises, before the call takes effect or after it."""
 

@@ -25,7 +25,7 @@ from fleet.shape import Configuration, Shape
 from fleet.workload import Mode, Router, Way
 from foreslice.safety import Restoration, Return, raise_below
 from foreslice.trials import Trials
-from tests.builders.stage import SPRINGS, START_S, WEB, Deaf, Stage, Trap
+from tests.builders.stage import SPRINGS, START_S, WEB, Deaf, Stage, Torn, Trap
 from tests.contract.test_floor_contract import autoscaler
 from tests.fakes.cluster import VERBS, WRITES, Killed
 
@@ -223,6 +223,12 @@ def test_whatever_goes_wrong_with_any_write_the_end_is_the_same_and_no_request_i
     assert WRITTEN[scene] == survives(
         scene, lambda stage, number: Trap(stage.opened(), number, SPRINGS[spring])
     )
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_nor_where_a_call_is_torn_between_two_writes(scene):
+    """As a copy's template and the copy: with one there and the other not, the next process goes on."""
+    assert WRITTEN[scene] <= survives(scene, lambda stage, number: Torn(stage.store, number))
 
 
 @pytest.mark.parametrize("scene", SCENES)
