@@ -82,7 +82,7 @@ def _best_addition(demand: _Demand, goal: Configuration, room: Room) -> Growth |
     Of an addition of nothing the room is the same, but knows better what is full.
     """
     best: Growth | None = None
-    for shape in _in_order_of_trial(demand, goal):
+    for shape in _in_order_of_trial(demand, goal, room):
         trial = _add(demand, goal, shape, room)
         if trial.goal.counts == goal.counts:
             room = trial.room
@@ -93,17 +93,18 @@ def _best_addition(demand: _Demand, goal: Configuration, room: Room) -> Growth |
     return replace(best, room=room) if best and best.goal.counts == goal.counts else best
 
 
-def _in_order_of_trial(demand: _Demand, goal: Configuration) -> list[Shape]:
+def _in_order_of_trial(demand: _Demand, goal: Configuration, room: Room) -> list[Shape]:
     """Return shapes in use, cheapest addition first, then the others likewise; unproven ones come last.
 
     Of equals the one comes first that is ready sooner.
     """
     offers = demand.offers
 
-    def price(shape: Shape) -> tuple[bool, bool, float, bool, Shape]:
+    def price(shape: Shape) -> tuple[bool, bool, float, bool, bool, Shape]:
         cards = demand.wanted(goal, shape) * offers.by_shape[shape].gpu_share
         is_tried, is_cold = demand.standing.slows(shape)
-        return (is_tried, shape not in goal.counts, cards, is_cold, shape)
+        is_held = room.is_held_for(demand.workload.key, shape)
+        return (is_tried, shape not in goal.counts, cards, not is_held, is_cold, shape)
 
     return sorted((shape for shape in offers.addable() if not lowers(goal, shape, offers)), key=price)
 

@@ -13,6 +13,7 @@ from allocator.room import Room
 from fleet.cluster import Standing
 from fleet.devices import Device
 from fleet.shape import NOTHING, Configuration, Shape
+from fleet.trial import Trial
 from fleet.workload import Limits, Workload
 
 WORTHWHILE_GPU = 0.1
@@ -148,7 +149,10 @@ def _tried(move: Reshape, standing: Standing, room: Room) -> Reshape:
     if unproven is None or move.goal.counts == start.counts:
         return move
     if unproven in start.counts:
-        why = f"{move.goal} waits for the trial of {unproven.name}"
+        trial = standing.trials.get(unproven, Trial())
+        failed = f", {trial.failures} attempts failed" if trial.failures else ""
+        so_far = f"{trial.served_s:.0f} s inside its objectives so far{failed}"
+        why = f"{move.goal} waits for the trial of {unproven.name}: {so_far}"
         return Reshape(start, room, (why,), _beyond(start, move.goal))
     first = start.plus(unproven, 1)
     why = f"trial of {unproven.name}, for {move.because[0]}"

@@ -109,6 +109,15 @@ class Room:
             after = replace(after, stand={**self.stand, pods.workload: kin})
         return placed, after
 
+    def is_held_for(self, workload: WorkloadKey, shape: Shape) -> bool:
+        """Return whether a device of a shape is kept for a workload."""
+        kept = {hold.device for hold in self.holds if hold.owner == workload}
+        if not kept or shape.board not in self.products:
+            return False
+        request = request_of(shape, self.products[shape.board])
+        devices = (device for pool in self.pools for device in pool.devices if device.id in kept)
+        return any(map(request.matches, devices))
+
     def limit(self, shape: Shape, pods: Pods = NOBODY_S) -> str:
         """Return what beside cards keeps one more replica out, one clause; empty = nothing does."""
         refusal = self.teams.refusal(pods.workload, shape)

@@ -45,9 +45,12 @@ def test_a_cheaper_shape_is_tried_with_one_replica_and_what_stands_stays(goal, w
 
 
 def test_while_it_is_tried_nothing_goes_and_no_second_one_comes():
-    decision = decided("3 x whole + 1 x 3g.40gb", up=1.5)
+    trial = Trial(served_s=240.0, failures=1)
+    decision = decided("3 x whole + 1 x 3g.40gb", up=1.5, trials={HALF: trial})
     assert "1 x 3g.40gb + 3 x whole" == str(decision.goal)
-    assert ("3 x 3g.40gb waits for the trial of 3g.40gb",) == decision.because
+    [why] = decision.because
+    so_far = "240 s inside its objectives so far, 1 attempts failed"
+    assert f"3 x 3g.40gb waits for the trial of 3g.40gb: {so_far}" == why
 
 
 def test_what_is_needed_comes_on_proven_shapes_at_once():
