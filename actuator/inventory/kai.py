@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from actuator.inventory.findings import Finding, error, warning
 from actuator.manifest import Json, key_of, labels_of
+from actuator.objects.restraints import RESERVATIONS
 from fleet.errors import InputError
 from fleet.ledgers.kai import Share
 from fleet.ledgers.queues import Queue
 
 SCHEDULER = "kai-scheduler"
-RESERVATIONS = "kai-resource-reservation"
 _FRACTION, _MEMORY, _DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
 _GROUP = "runai-gpu-group"
 _DEVICE = "run.ai/reserve_for_gpu_index"

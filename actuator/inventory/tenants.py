@@ -11,6 +11,7 @@ from actuator.inventory.findings import Finding, error
 from actuator.manifest import Json, key_of
 from actuator.objects.granted import is_card
 from actuator.objects.pods import is_over
+from actuator.objects.restraints import RESERVATIONS
 from actuator.objects.standings import allocated_ids, results_of
 from fleet.devices import Device, DeviceId
 from fleet.ledgers.tenancy import Tenancy, clash
@@ -56,7 +57,7 @@ def tenants_of(
     held = claims_by_pod(claims)
     found: list[Tenant] = []
     for pod in pods:
-        if is_over(pod) or key_of(pod).namespace == kai.RESERVATIONS:
+        if is_over(pod) or key_of(pod).namespace == RESERVATIONS:
             continue
         tenant = (
             _by_claims(pod, held.get(str(key_of(pod)), []), devices)

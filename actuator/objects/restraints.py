@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from math import inf
 
-from actuator.manifest import GROUP, Json, selects
+from actuator.manifest import GROUP, Json, key_of, selects
 from fleet.cluster import Approval, DisruptionBudget
 from fleet.workload import Mode
 
@@ -29,6 +29,9 @@ APPROVED = f"{GROUP}/approved"
 
 CHANGES_PER_DAY = f"{GROUP}/changes-per-day"
 """Annotation of a Deployment: how many changes that give replicas up may be made in a day."""
+
+RESERVATIONS = "kai-resource-reservation"
+"""Namespace of the pods by which KAI holds cards for those that share them."""
 
 SPARED = {
     "karpenter.sh/do-not-disrupt": "true",
@@ -77,7 +80,12 @@ def changes_per_day(deployment: Json) -> int | None:
 
 
 def spared_by(pod: Json) -> str:
-    """Return the annotation by which a pod asks not to be disrupted, `name: value`, empty if it does not."""
+    """Return why a pod must not be disrupted, empty if it may: an annotation of its own, `name: value`.
+
+    A reservation of KAI's stands for the card that its sharers are on, and is never theirs or ours to end.
+    """
+    if key_of(pod).namespace == RESERVATIONS:
+        return f"a reservation of {RESERVATIONS}"
     annotations = _annotations(pod)
     return next((f"{name}: {value}" for name, value in SPARED.items() if annotations.get(name) == value), "")
 

@@ -22,6 +22,7 @@ from actuator.objects.holds import may_take_held
 from actuator.objects.hosts import host_amount
 from actuator.objects.pods import grace_s, is_over, true_condition
 from actuator.objects.restraints import (
+    RESERVATIONS,
     approval,
     budgets_of,
     changes_per_day,
@@ -102,6 +103,10 @@ class Observer:
         base = self._deployments.get(key)
         if base is None:
             return None
+        if key.namespace == RESERVATIONS:
+            raise RefusedError(
+                f"{base['kind']} {key}: pods of {RESERVATIONS} are KAI's, and never ended by others"
+            )
         owned = self._owned.get(base["metadata"]["uid"], ())
         copies = sorted((body for body in owned if is_variant_of(body, base)), key=key_of)
         named = {labels_of(body)[VARIANT_LABEL]: body for body in copies}

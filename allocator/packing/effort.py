@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class Effort:
         reduced_cost: Configurations dearer than the cheapest by more are not considered.
         enough: Part above the bound at which the search ends, where costs are not whole cards.
         enough_limited: The same where cards or queues are limited: their programs take longer.
+        near_limited: Part above the best of what is chosen from at which an integer program ends, likewise.
         tries: Prices beside the final ones at which more configurations are looked for.
         steps: Steps between two configurations over which a workload was split.
         nodes: Nodes of each integer program.
@@ -35,6 +36,12 @@ class Effort:
     reduced_cost: float = 0.05
     enough: float = 0.005
     enough_limited: float = 0.015
+    near_limited: float = 0.002
     tries: int = 14
     steps: int = 16
     nodes: int = 20
+
+    @property
+    def wider(self) -> Effort:
+        """The same with more configurations to choose from, for where the usual ones fit on no cards."""
+        return replace(self, binaries=2 * self.binaries, reduced_cost=4 * self.reduced_cost)

@@ -8,6 +8,7 @@ import highspy
 import numpy as np
 from scipy.sparse import csc_array, hstack
 
+from allocator.packing.bound import is_limited
 from allocator.packing.columns import Columns, distinct, value
 from allocator.packing.cuts import Cuts, first_fit, shared_cards
 from allocator.packing.effort import Effort
@@ -49,6 +50,8 @@ def pack_whole(tableau: Tableau, relaxation: Relaxation, target: float, effort: 
     best = None if is_scarce else _solve(tableau, cuts, taken, target, effort)
     if best is None or best.cost > target + ROUNDING:
         polished = _solve(tableau, cuts, _near(tableau, relaxation, effort), target, effort)
+        if best is None and polished is None:
+            polished = _solve(tableau, cuts, _near(tableau, relaxation, effort.wider), target, effort)
         if best is None or (polished is not None and polished.cost < best.cost - ROUNDING):
             best = polished
     # Among everything met something always fits: the configuration of nothing, where cards are limited.
@@ -137,6 +140,7 @@ def _solve(tableau: Tableau, cuts: Cuts, columns: Columns, target: float, effort
         np.concatenate([limit - used, ones]),
         target - fixed,
         effort,
+        effort.near_limited if is_limited(tableau) else 0.0,
     )
     if solution is None:
         return None
@@ -147,7 +151,14 @@ def _solve(tableau: Tableau, cuts: Cuts, columns: Columns, target: float, effort
 
 
 def _integers(
-    matrix: csc_array, cost: Floats, most: Floats, lower: Floats, upper: Floats, target: float, effort: Effort
+    matrix: csc_array,
+    cost: Floats,
+    most: Floats,
+    lower: Floats,
+    upper: Floats,
+    target: float,
+    effort: Effort,
+    near: float,
 ) -> Ints | None:
     highs = solver()
     model = highspy.HighsLp()
@@ -161,7 +172,7 @@ def _integers(
     model.integrality_ = [highspy.HighsVarType.kInteger] * cost.size
     highs.passModel(model)
     highs.setOptionValue("mip_max_nodes", effort.nodes)
-    highs.setOptionValue("mip_rel_gap", 0.0)
+    highs.setOptionValue("mip_rel_gap", near)
     highs.setOptionValue("mip_abs_gap", ROUNDING)
     highs.setOptionValue("objective_target", target + ROUNDING)
     highs.run()

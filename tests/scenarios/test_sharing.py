@@ -9,6 +9,10 @@ import pytest
 import yaml
 
 from actuator.inventory.kai import group_findings, groups_of
+from actuator.manifest import key_of
+from actuator.objects.restraints import spared_by
+from actuator.objects.slices import SliceReader
+from actuator.objects.standings import Observer
 from allocator.shares.fragmentation import Fragmentation
 from allocator.shares.hosts import Host, Hosts, Spot
 from allocator.shares.mix import Ask, Mix
@@ -17,6 +21,7 @@ from allocator.starts import is_quiet, latest_starts
 from capacity.catalogue import MODELS
 from capacity.prior import fits
 from fleet.boards import BOARDS
+from fleet.errors import RefusedError
 from fleet.ledgers.footprint import effective_hundredths, is_overused, usable_mib
 from fleet.ledgers.kai import (
     Card,
@@ -33,6 +38,7 @@ from fleet.ledgers.tenancy import Tenancy, clash
 from fleet.mechanism import MECHANISMS, memory_utilization
 from fleet.mig import Placement, free_starts, realise
 from fleet.shape import share_of
+from tests.fakes.manifests import deployment, h100_slices, template
 
 TABLE = yaml.safe_load((Path(__file__).parent / "sharing.yaml").read_text())
 H100 = card_mib(81559)
@@ -81,6 +87,19 @@ def reservations(row):
 
     assert row["findings"] == [finding.code for finding in found]
     assert all(row["says"] in finding.fix for finding in found)
+
+
+def spared(row):
+    """Layouts evict no pod that is spared; of what is refused nothing is ever stepped."""
+    assert row["spared"] == spared_by(pod("r", "g", row["namespace"]))
+    inventory = SliceReader().read(h100_slices())
+    web, held = deployment(namespace=row["namespace"]), [template("mig-3g", namespace=row["namespace"])]
+    observer = Observer(inventory, [web], held, [], [])
+    if row["refused"] is None:
+        assert observer.standing(key_of(web)) is not None
+    else:
+        with pytest.raises(RefusedError, match=row["refused"]):
+            observer.standing(key_of(web))
 
 
 def kai(row):
@@ -176,6 +195,7 @@ ASKED = {
     "model": model,
     "starts": starts,
     "reservations": reservations,
+    "spared": spared,
     "kai": kai,
     "order": order,
     "need": need,
