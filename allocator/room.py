@@ -145,7 +145,9 @@ class Room:
         """Return the room once what `goal` has beyond what stands does too, `None` if it does not fit."""
         room = self
         for shape, replicas in goal.counts.items():
-            new = max(0, replicas - standing.told.counts.get(shape, 0))
+            new = replicas - standing.told.counts.get(shape, 0)
+            if new <= 0:
+                continue
             placed, room = room.fill(shape, new, standing.pods(shape))
             if placed < new:
                 return None
