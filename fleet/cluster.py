@@ -331,6 +331,7 @@ class Fleet:
         barred: Shapes that are offered but must not be asked for, with the reason, one line each.
         hosts: Nodes by name, as far as they are known.
         holds: Devices that we keep for workloads.
+        breaches: Held devices that a scheduler gave to others all the same, one line each.
     """
 
     version: str
@@ -342,6 +343,7 @@ class Fleet:
     barred: Mapping[Shape, str] = field(default_factory=dict, hash=False)
     hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
     holds: tuple[Hold, ...] = ()
+    breaches: tuple[str, ...] = ()
 
     def domain_of(self, node: str) -> str:
         """Return the fault domain of a node, empty = none is known."""

@@ -14,7 +14,9 @@ from foreslice.rules import Rules
 
 
 class Holding:
-    """Holds room in a cluster, turn by turn; nothing is kept but what the cluster keeps.
+    """Holds room in a cluster, turn by turn; what is held the cluster knows.
+
+    Once a scheduler was seen to give away what is held, nothing is held any more by this process.
 
     Args:
         cluster: What is written to.
@@ -26,6 +28,7 @@ class Holding:
         self._cluster = cluster
         self._adding = {workload.key for workload in workloads if workload.mode.may_add}
         self._longest_s = longest_s
+        self._breach = ""
 
     def turn(
         self, fleet: Fleet, due: Sequence[Decision], planned: Mapping[WorkloadKey, Decision], at_s: float
@@ -38,6 +41,10 @@ class Holding:
             planned: Decisions of the newest plan.
             at_s: Time, seconds since the epoch.
         """
+        if self._breach or fleet.breaches:
+            self._breach = self._breach or fleet.breaches[0]
+            said = f"room is not held, a scheduler does not heed device taints: {self._breach}"
+            return (said, *hold_rooms(self._cluster, fleet.holds, ()))
         wishes = tuple(self._wishes(fleet, due, planned, at_s))
         wanted = rooms_to_hold(fleet, wishes, at_s + self._longest_s, at_s)
         return hold_rooms(self._cluster, fleet.holds, wanted)

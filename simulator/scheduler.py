@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from actuator.mechanisms.dra import DRIVER, Ask, ask_of
 from actuator.objects.holds import shut_by
@@ -147,7 +147,8 @@ class Scheduler:
             metadata = {**claim["metadata"], "finalizers": [*finalizers, DELETE_PROTECTION]}
             claim = self._api.replace({**claim, "metadata": metadata})
         status = claim.get("status", {})
-        allocation = status.get("allocation") or _allocation(taken, devices, self._clock.now_s)
+        tolerations = _ask(claim).tolerations
+        allocation = status.get("allocation") or _allocation(taken, devices, tolerations, self._clock.now_s)
         user = {"resource": POD.plural, "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
         status = {**status, "allocation": allocation, "reservedFor": [*status.get("reservedFor", ()), user]}
         self._api.replace_status({**claim, "status": status})
@@ -184,10 +185,12 @@ def _first_offer(
     return next(((devices, taken) for devices, taken in found if devices), None)
 
 
-def _allocation(taken: str, devices: Devices, at_s: float) -> Json:
+def _allocation(taken: str, devices: Devices, tolerations: Sequence[Json], at_s: float) -> Json:
     here = {"key": "metadata.name", "operator": "In", "values": [devices[0].node]}
+    tolerated = {"tolerations": list(tolerations)} if tolerations else {}
     results = [
-        {"request": taken, "driver": DRIVER, "pool": device.pool, "device": device.name} for device in devices
+        {"request": taken, "driver": DRIVER, "pool": device.pool, "device": device.name, **tolerated}
+        for device in devices
     ]
     return {
         "allocationTimestamp": timestamp(at_s),

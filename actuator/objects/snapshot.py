@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from actuator.manifest import Json
+from actuator.objects.breaches import breaches
 from actuator.objects.history import NONE, PlanReader, with_history
 from actuator.objects.holds import holds_of
 from actuator.objects.hosts import hosts_of
@@ -97,4 +98,5 @@ def fleet_of(
         barred=inventory.barred,
         hosts=hosts_of(snapshot.nodes, snapshot.pods, fault_domain),
         holds=holds_of(snapshot.taint_rules),
+        breaches=breaches(snapshot.taint_rules, snapshot.claims),
     )

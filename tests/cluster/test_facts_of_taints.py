@@ -87,6 +87,14 @@ def test_who_tolerates_a_taint_gets_the_device(lab, taint):
     assert FIRST == lab.ask("p", tolerating)
 
 
+@pytest.mark.usefixtures("node")
+def test_what_a_claim_tolerates_is_copied_to_what_it_was_given(lab):
+    tolerations = [{"key": KEY, "operator": "Exists"}]
+    lab.ask("p", request(profile="3g.40gb", tolerations=tolerations))
+    [result] = lab.get(CLAIM, "p")["status"]["allocation"]["devices"]["results"]
+    assert tolerations == result["tolerations"]
+
+
 def test_who_waits_is_bound_when_the_rule_goes(lab, taint):
     rule = taint("NoSchedule")
     assert lab.ask("p", PART) is None

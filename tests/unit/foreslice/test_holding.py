@@ -123,3 +123,17 @@ def test_of_a_plan_that_was_not_followed_nothing_is_held(town):
     town.wait(60.0)
     town.turn(town.holding(), planned={WEB: decision(ONE, goal=Configuration({WHOLE: 1}))})
     assert () == town.view().holds
+
+
+def test_where_a_scheduler_does_not_heed_it_nothing_is_held_any_more(town):
+    town.cluster.scale(CHAT, "chat-half", 1, expects=None)
+    town.wait(1.0)
+    holding = town.holding()
+    assert () == town.turn(holding, ONE)
+    assert town.view().holds
+    breached = replace(town.view(), breaches=("gpu-0 was given to others",))
+    [said] = holding.turn(breached, [decision(ONE)], {}, town.clock.now_s)
+    assert said.endswith("does not heed device taints: gpu-0 was given to others")
+    assert () == town.view().holds
+    assert (said,) == town.turn(holding, ONE)
+    assert () == town.view().holds
