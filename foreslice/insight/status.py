@@ -42,8 +42,10 @@ def print_status(config: Path, *, as_json: bool) -> None:
         style = _STYLES[each.state]
         table.add_row(str(each.workload), each.state, each.mode, *amounts, each.why, style=style)
     console.print(table)
-    if seen.tick.pool is not None:
+    if seen.tick.pool is not None and seen.tick.pool.slices:
         console.print(pool_table(seen.tick.pool))
+    elif seen.tick.pool is not None:
+        console.print("The standby pool has no slices yet.")
     for condition in seen.tick.conditions:
         console.print(condition, style="yellow")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from allocator.need import Need
 from allocator.turns import Ask, slices_asked
-from fleet.cluster import Fleet
+from fleet.cluster import Fleet, Standing
 from fleet.standby import Doing, PoolSlice
 from fleet.workload import Workload, WorkloadKey
 from foreslice.outlook import Outlook
@@ -28,12 +28,17 @@ class _Moment:
     lacked: float
 
 
+def may_join(workload: Workload, standing: Standing) -> bool:
+    """Return whether settings and annotations let capacity be added to a workload."""
+    return min(workload.mode, standing.permits).may_add and not standing.forbidden
+
+
 class Asks:
     """Keeps what was asked over the last minutes. Jobs may note and read side by side."""
 
     def __init__(self, terms: PoolTerms, workloads: Iterable[Workload]) -> None:
         self._terms = terms
-        self._ranks = {workload.key: workload.tier.rank for workload in workloads}
+        self._workloads = {workload.key: workload for workload in workloads}
         self._seen: dict[WorkloadKey, tuple[_Moment, ...]] = {}
 
     def note(
@@ -51,6 +56,9 @@ class Asks:
         since_s = at_s - max(HELD_S, self._terms.lasts_s)
         for key, need in needs.items():
             standing = fleet.standing(key)
+            if standing is not None and not may_join(self._workloads[key], standing):
+                self._seen.pop(key, None)  # it keeps what it has, and is given nothing
+                continue
             if need.reactive is None or standing is None:
                 continue
             offers, ready = outlooks[key].offers, standing.ready
@@ -75,14 +83,14 @@ class Asks:
         """
         has = Counter(p.hold.workload for p in pools if p.hold is not None and p.hold.doing is Doing.SERVING)
         found = []
-        for key in (has.keys() | self._seen.keys()) & self._ranks.keys():
-            seen = self._seen.get(key)
+        for key in (has.keys() | self._seen.keys()) & self._workloads.keys():
+            seen, rank = self._seen.get(key), self._workloads[key].tier.rank
             if seen is None:
-                found.append(Ask(key, has[key], self._ranks[key]))
+                found.append(Ask(key, has[key], rank))
                 continue
             newest = seen[-1]
             most = max(each.slices for each in seen if each.at_s >= newest.at_s - HELD_S)
             count = max(newest.slices, min(has[key], most))
             if count:
-                found.append(Ask(key, count, self._ranks[key], newest.lacked))
+                found.append(Ask(key, count, rank, newest.lacked))
         return sorted(found, key=lambda ask: ask.workload)

@@ -15,7 +15,7 @@ from fleet.ledgers.beds import Bed
 from fleet.standby import Doing, PoolSlice
 from fleet.workload import Workload, WorkloadKey
 from foreslice.outlook import Outlook
-from foreslice.standby.asks import Asks
+from foreslice.standby.asks import Asks, may_join
 from foreslice.standby.plan import Candidate, beds
 from foreslice.standby.terms import PoolTerms, PoolView
 
@@ -133,8 +133,8 @@ class Standby:
             meant = [
                 Candidate(workload, standing, outlooks[key], needs[key], timing[key])
                 for key, workload in self._workloads.items()
-                if key.namespace == namespace and self._is_meant(workload)
-                if (standing := fleet.standing(key)) is not None
+                if key.namespace == namespace and workload.tier in self._terms.tiers
+                if (standing := fleet.standing(key)) is not None and may_join(workload, standing)
             ]
             try:
                 joining = list(self._joining(meant, refused))
@@ -153,9 +153,6 @@ class Standby:
         wishes = deal(self._asks.of(pools), _places(pools, at_s))
         wanted = {name: Wanted(here, wishes.get(name)) for name, here in members.items()}
         yield from self._keeper.turn(pools, wanted, at_s)
-
-    def _is_meant(self, workload: Workload) -> bool:
-        return workload.tier in self._terms.tiers and workload.mode.may_add
 
     def _joining(self, meant: Iterable[Candidate], refused: list[str]) -> Iterator[Candidate]:
         for candidate in meant:

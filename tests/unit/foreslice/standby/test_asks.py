@@ -1,9 +1,11 @@
 """What workloads ask of the pool: what they lack now, a little longer what they have, and nothing unknown."""
 
+from dataclasses import replace
+
 import pytest
 
 from fleet.standby import Doing, Hold, PoolSlice
-from fleet.workload import Router
+from fleet.workload import Mode, Router
 from foreslice.standby.asks import HELD_S, Asks
 from tests.builders.deciding import need, offers, workload
 from tests.builders.fleet import fleet, key, running, shape, standing
@@ -13,11 +15,12 @@ KEY = key("chat")
 FLEET = running(fleet(8), standing("chat", "1 x whole"))
 
 
-def asks(*seen, router=Router.LEAST_LOADED):
+def asks(*seen, router=Router.LEAST_LOADED, permits=Mode.FULL):
     """Asks of a workload with one whole card of its own; `seen` is (seconds, work)."""
     made = Asks(terms(shape("2g.20gb")), [workload(router=router)])
+    stands = replace(FLEET, standings=(replace(FLEET.standings[0], permits=permits),))
     for at_s, work in seen:
-        made.note({KEY: need(reactive=work)}, {KEY: outlook(offers(router=router))}, FLEET, at_s)
+        made.note({KEY: need(reactive=work)}, {KEY: outlook(offers(router=router))}, stands, at_s)
     return made
 
 
@@ -49,6 +52,11 @@ def test_unknown_demand_wakes_nobody_and_puts_nobody_to_sleep():
     made = asks((0.0, 1.1), (10.0, None), (200.0, None))
     assert 1 == count(made, serving())
     assert 0 == count(asks((0.0, None)))
+
+
+def test_a_workload_that_is_paused_keeps_what_it_has_and_is_given_nothing():
+    made = asks((0.0, 1.1), permits=Mode.FORECAST_ONLY)
+    assert (0, 1) == (count(made), count(made, serving()))
 
 
 def test_who_serves_after_a_restart_keeps_its_slice_until_something_is_heard():
