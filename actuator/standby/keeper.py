@@ -146,8 +146,3 @@ class Keeper:
 
 def _still(pool: PoolSlice, at_s: float) -> dict[WorkloadKey, float]:
     return {workload: until_s for workload, until_s in pool.barred.items() if at_s < until_s}
-
-
-def failures(done: Sequence[Done]) -> tuple[str, ...]:
-    """Return what failed, one line each; a slice that changed meanwhile is no failure."""
-    return tuple(str(each) for each in done if each.problem)

@@ -8,9 +8,7 @@ it is awake (issue 16663).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from math import floor
 
 CONTEXT_GIB = 1.2
 """Device memory of a sleeping engine, prior; a measured value takes its place."""
@@ -29,18 +27,6 @@ class Bed:
     awake_gib: float
     host_gib: float
     context_gib: float = CONTEXT_GIB
-
-
-def device_gib(beds: Iterable[Bed], awake: Iterable[Bed] = ()) -> float:
-    """Return the device memory that engines take: `beds` asleep, `awake` not."""
-    return sum(bed.context_gib for bed in beds) + sum(bed.awake_gib for bed in awake)
-
-
-def sleepers_at_most(memory_gib: float, awake_gib: float, context_gib: float = CONTEXT_GIB) -> int:
-    """Return how many engines a slice takes, one of them awake; 0 if not even that one fits."""
-    if awake_gib > memory_gib:
-        return 0
-    return 1 + floor((memory_gib - awake_gib) / context_gib)
 
 
 def share_for_one_awake(memory_gib: float, sleepers: int, context_gib: float = CONTEXT_GIB) -> float:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from actuator.standby.engines import sleeping_engines
 from fleet.boards import BOARDS
+from fleet.ledgers.beds import CONTEXT_GIB, share_for_one_awake
 from fleet.shape import WHOLE, Shape, slice_of
 from fleet.workload import Tier
 from foreslice.settings.durations import Pause
 from foreslice.settings.group import Group
 from foreslice.settings.model import one_of
 from foreslice.standby.terms import PoolTerms
+
+LEAST_SHARE = 0.5
+"""Part of a slice's memory that the engine awake must have: sleepers are not all that a slice is for."""
 
 
 class StandbySettings(Group):
@@ -58,6 +62,14 @@ class StandbySettings(Group):
             names = ", ".join([WHOLE, *(each.name for each in board.profiles)])
             raise ValueError(f"must be one of {names} on {board.id}")
         return profile
+
+    @model_validator(mode="after")
+    def _leaves_memory(self) -> StandbySettings:
+        memory_gib = self.terms().memory_gib
+        if share_for_one_awake(memory_gib, self.sleepers) < LEAST_SHARE:
+            contexts = f"{self.sleepers - 1} contexts of {CONTEXT_GIB:g} GiB"
+            raise ValueError(f"{contexts} leave less than half of {self.profile}: give fewer sleepers")
+        return self
 
     def terms(self) -> PoolTerms:
         """Return what the loop keeps to."""
