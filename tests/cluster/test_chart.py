@@ -118,6 +118,18 @@ def test_ways_to_act_take_their_rights_where_such_workloads_are(settings, home):
     assert {(SHOP, "foreslice-act-floor")} == {each for each in bound if "act-" in each[1]}
 
 
+def test_a_standby_pool_takes_its_rights_and_a_way_to_engines(settings, home):
+    path = settings(ACT)
+    assert "standby" not in path.read_text()
+    path.write_text(path.read_text() + "standby: {slices: 4, host_memory_gib: 500}\n")
+    made = rendered(path, home=home)
+    bound = {(b["metadata"]["namespace"], b["roleRef"]["name"]) for b in made if b["kind"] == "RoleBinding"}
+    assert (SHOP, "foreslice-act-standby") in bound
+    assert {("ClusterRole", "foreslice-act-standby")} <= rules_of(made).keys()
+    ports = by_kind(made, "NetworkPolicy")["foreslice"]["spec"]["egress"][0]["ports"]
+    assert 8000 in {port["port"] for port in ports}
+
+
 def test_the_pods_are_told_what_the_file_says_to_the_byte_and_can_use_it(settings, home, tmp_path):
     path = settings(ACT)
     made = rendered(path, home=home)
