@@ -40,6 +40,7 @@ from foreslice.tick import Loop
 from foreslice.training import Workshop
 from predictor.calendar import Calendar
 from predictor.demand import HISTORY_SIGNALS
+from predictor.learning import Train
 from predictor.ports import Forecaster, MetricsSource
 from predictor.recipe import Guest, Recipe
 from predictor.shared import Shelf
@@ -297,7 +298,7 @@ def loop_of(settings: Settings, surroundings: Surroundings) -> Loop:
     workloads = tuple(w for w in workloads_of(settings) if w.mode is not Mode.OFF)
     learnt = Learnt(surroundings.shelf)
     train = Workshop(surroundings.recipe, learnt.shelf.now, calendars_of(settings)).train
-    ladders = GatedLadders(train, learnt, timing, surroundings.boards, surroundings.models)
+    ladders = ladders_of(surroundings, train, timing, learnt)
     rules = replace(rules_of(settings), standby=_standby_of(settings, surroundings, workloads))
     return make_loop(workloads, surroundings, timing, ladders, loop.history, rules, learnt)
 
@@ -310,6 +311,11 @@ def _standby_of(
         return None
     kinds = surroundings.boards, workloads, surroundings.models
     return standby_of(standby.terms(), standby.engine, surroundings.pool, *kinds)
+
+
+def ladders_of(surroundings: Surroundings, train: Train, timing: Timing, learnt: Learnt) -> GatedLadders:
+    """Return what makes the forecasters of a loop, each with the gate that it has to pass."""
+    return GatedLadders(train, learnt, timing, surroundings.boards, surroundings.models)
 
 
 def calendars_of(settings: Settings) -> dict[WorkloadKey, Calendar]:

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from capacity.estimate import CapacityModel
-from fleet.boards import H100_80GB
 from fleet.errors import InputError
+from fleet.workload import WorkloadKey
 from foreslice import show
 from foreslice.demo_view import View
-from foreslice.replay import Day, Policy, Progress, Replayed, replay
+from foreslice.replay import Day, Policy, Progress, Replayed, replay, shipped_day
 from foreslice.report.page import page
 from foreslice.report.table import DISCLOSURE, HEAD, readings, rows, summary
-from simulator.tenants import shipped_tenants
+from simulator.traffic import Tenant
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,19 +34,17 @@ def run_demo(*, seed: int, out: Path, as_json: bool, length_s: int = 86400) -> N
     Raises `InputError` if `out` cannot be written.
     """
     _make(out)
-    day = Day(seed=seed, length_s=length_s)
+    day = shipped_day(seed, length_s)
     console = show.console(to_stderr=as_json)
-    days = _replayed(day, console)
-    tenants = {t.workload.key: t for t in shipped_tenants(CapacityModel([H100_80GB]), seed)}
-    figures = json.dumps(summary(days, tenants, seed), indent=2) + "\n"
+    days = played(day, console)
+    tenants = tenants_of(day)
+    figures = json.dumps(summary(days, tenants, day), indent=2) + "\n"
     (out / "summary.json").write_text(figures, encoding="utf-8")
-    (out / "report.html").write_text(page(days, tenants, seed, day.timing.lead_s), encoding="utf-8")
+    (out / "report.html").write_text(page(days, tenants, day), encoding="utf-8")
     if as_json:
         print(figures, end="")  # noqa: T201 -- the command's output
         return
-    console.print(_table(days))
-    for line in (*readings(days), DISCLOSURE):
-        console.print(line)
+    tell(days, day, "one simulated day", console)
     console.print(f"\n{out / 'report.html'}  {out / 'summary.json'}")
 
 
@@ -62,7 +59,25 @@ def _make(out: Path) -> None:
         ) from error
 
 
-def _replayed(day: Day, console: Console) -> list[Replayed]:
+def tenants_of(day: Day) -> dict[WorkloadKey, Tenant]:
+    """Return who takes part."""
+    return {tenant.workload.key: tenant for tenant in day.spec().tenants}
+
+
+def tell(days: list[Replayed], day: Day, title: str, console: Console) -> None:
+    """Print what came of each policy, and what that says."""
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    for name in HEAD:
+        table.add_column(name, justify="left" if name == "policy" else "right")
+    for row in rows(days):
+        table.add_row(*row)
+    console.print(table)
+    for line in (*readings(days, day), DISCLOSURE):
+        console.print(line)
+
+
+def played(day: Day, console: Console) -> list[Replayed]:
+    """Return what comes of every policy, two at a time, and show how far they are."""
     with Manager() as manager, ProcessPoolExecutor(WORKERS) as pool, View(console, list(Policy)) as view:
         turns: Queue[Progress] = manager.Queue()
         # The long runs first, so that both workers finish at about the same time.
@@ -85,12 +100,3 @@ def _turns(turns: Queue[Progress], futures: list[Future[Replayed]]) -> Iterator[
         except Empty:
             if over:
                 return
-
-
-def _table(days: list[Replayed]) -> Table:
-    table = Table(box=None, pad_edge=False, title="one simulated day", title_justify="left")
-    for name in HEAD:
-        table.add_column(name, justify="left" if name == "policy" else "right")
-    for row in rows(days):
-        table.add_row(*row)
-    return table

@@ -1,4 +1,4 @@
-"""One day through the service's own loop on a simulated fleet, under a virtual clock.
+"""Days through the service's own loop on a simulated fleet, under a virtual clock.
 
 The three jobs run inline, in a fixed order, at their virtual times; what `forecast` and `plan` work
 out is used from the next tick on, which stands for the time that they take.
@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +24,14 @@ from fleet.change import Verb
 from fleet.cluster import Gpu
 from fleet.workload import Mode, Workload, WorkloadKey
 from foreslice.clock import BUCKET_LAG_S
-from foreslice.compose import Surroundings, make_loop
+from foreslice.compose import LAST_DAY, Surroundings, ladders_of, make_loop
+from foreslice.notches import Learnt
 from foreslice.rules import Rules
-from foreslice.settings.recipe_file import shipped
+from foreslice.settings.learning import SharedModelSettings
+from foreslice.shelf import shelf_of
 from foreslice.tick import Loop, Tick
 from foreslice.training import here
 from predictor.forecasters.hold import Hold
-from predictor.ladder import Ladder
 from predictor.ports import BUCKET_S, Floats, Forecaster, WorkSeries
 from simulator.account import Summary, layouts
 from simulator.rivals.oracle import OraclePeaks
@@ -63,16 +66,26 @@ class Day:
     """What is replayed.
 
     Attributes:
-        seed: Draws sizes, arrivals, delays and the engines' hidden truth.
-        index: Which day of the shipped traffic; the days before it are history.
+        seed: Draws arrivals, delays and the engines' hidden truth.
+        spec: Makes the fleet and its traffic; the days before its first are history. Other processes make
+            their own.
         length_s: How much of it.
         timing: Times that decisions look across.
     """
 
     seed: int
-    index: int = 10
-    length_s: int = 86400
+    spec: Callable[[], WorldSpec]
+    length_s: int = DAY_S
     timing: Timing = field(default_factory=Timing)
+
+
+def shipped_day(seed: int, length_s: int = DAY_S) -> Day:
+    """Return the last day of the shipped traffic, its tenants' sizes drawn by seed."""
+    return Day(seed, partial(_shipped, seed), length_s)
+
+
+def _shipped(seed: int) -> WorldSpec:
+    return WorldSpec(shipped_tenants(CapacityModel([H100_80GB]), seed), LAST_DAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +215,8 @@ class Progress:
 
 def replay(policy: Policy, day: Day, on_progress: Callable[[Progress], None] = lambda _: None) -> Replayed:
     """Return what comes of a day under a policy. The same arguments give the same result, to the byte."""
-    tenants = shipped_tenants(CapacityModel([H100_80GB]), day.seed)
-    world = World(WorldSpec(tenants, start_day=day.index), day.seed)
-    workloads = tuple(replace(tenant.workload, mode=Mode.FULL) for tenant in tenants)
+    world = World(day.spec(), day.seed)
+    workloads = tuple(replace(tenant.workload, mode=Mode.FULL) for tenant in world.spec.tenants)
     recorder = _Recorder(policy, world, workloads)
     loop = None if policy is Policy.STATIC else _loop(policy, world, workloads, day)
     end_s = world.start_s + day.length_s
@@ -223,7 +235,9 @@ def replay(policy: Policy, day: Day, on_progress: Callable[[Progress], None] = l
 
 
 def _loop(policy: Policy, world: World, workloads: tuple[Workload, ...], day: Day) -> Loop:
-    train = here(shipped("own"))
+    around = inside(world)
+    learnt = Learnt(around.shelf)
+    ladders = ladders_of(around, here(around.recipe, learnt.shelf.now), day.timing, learnt)
 
     def forecaster(workload: Workload) -> Forecaster:
         match policy:
@@ -232,10 +246,10 @@ def _loop(policy: Policy, world: World, workloads: tuple[Workload, ...], day: Da
             case Policy.ORACLE:
                 return OraclePeaks(world.truth(workload.key))
             case _:
-                return Ladder(workload.key, train)
+                return ladders(workload)
 
-    history_s = day.index * DAY_S
-    return make_loop(workloads, inside(world), day.timing, forecaster, history_s, Rules(acting=True))
+    history_s = world.spec.start_day * DAY_S
+    return make_loop(workloads, around, day.timing, forecaster, history_s, Rules(acting=True), learnt)
 
 
 def inside(world: World) -> Surroundings:
@@ -247,6 +261,7 @@ def inside(world: World) -> Surroundings:
         boards=(world.spec.board,),
         before_tick=lambda: None,
         alone=nullcontext(),
+        shelf=shelf_of(SharedModelSettings(), Path()),
     )
 
 

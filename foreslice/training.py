@@ -67,12 +67,12 @@ class Workshop:
         return made
 
 
-def here(recipe: Recipe | Guest) -> Train:
-    """Return what makes rungs on the spot, as a replay does."""
+def here(recipe: Recipe | Guest, shared: Callable[[], Shared | None] = lambda: None) -> Train:
+    """Return what makes rungs on the spot, as a replay does, with what serves of a model that is shared."""
 
     def train(history: WorkSeries, below: Below) -> Future[Rung | None]:
         made: Future[Rung | None] = Future()
-        made.set_result(rung_of(history, below, recipe))
+        made.set_result(rung_of(history, below, recipe, shared()))
         return made
 
     return train

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from fleet.shape import Shape
 from simulator.api import POD, Api, Change, Event, Json
 from simulator.clock import Clock
@@ -13,13 +15,25 @@ from simulator.pods import is_leaving, is_ready
 
 
 class EngineContainers:
-    """Implements `simulator.node.Containers` on `Engines`; a pod's label names its workload."""
+    """Implements `simulator.node.Containers` on `Engines`; a pod's label names its workload.
 
-    def __init__(self, api: Api, engines: Engines, clock: Clock, delays: Delays, journal: Journal) -> None:
+    On the profiles in `crashing` no engine ever comes to serve.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        engines: Engines,
+        clock: Clock,
+        delays: Delays,
+        journal: Journal,
+        crashing: frozenset[str] = frozenset(),
+    ) -> None:
         self._engines = engines
         self._clock = clock
         self._delays = delays
         self._journal = journal
+        self._crashing = crashing
         self._shapes: dict[str, Shape] = {}
         api.watch(POD, self._on_pod)
 
@@ -33,6 +47,8 @@ class EngineContainers:
 
     def load_s(self, pod: Json) -> float:
         """Return seconds from start to serving, if nothing else starts on the node."""
+        if self._shapes[pod["metadata"]["name"]].profile in self._crashing:
+            return math.inf
         return self._delays.engine_init_s(pod)
 
     def drain_s(self, pod: Json) -> float:

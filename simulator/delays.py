@@ -64,9 +64,12 @@ class Delays:
 
     Attributes:
         seed: Chance of the run.
+        engine_init: From a container's start to serving, for an engine that starts alone: larger models and
+            weights that are not on the node take longer.
     """
 
     seed: int
+    engine_init: LogNormal = ENGINE_INIT
 
     def schedule_s(self, pod: Json) -> float:
         """Return seconds from a chance to be scheduled to the binding."""
@@ -83,7 +86,7 @@ class Delays:
 
     def engine_init_s(self, pod: Json) -> float:
         """Return seconds from the container's start to serving, for an engine that starts alone."""
-        return ENGINE_INIT.at(self._chance("engine", pod))
+        return self.engine_init.at(self._chance("engine", pod))
 
     def _chance(self, step: str, pod: Json) -> float:
         """Return a number in (0, 1), uniform over pods."""

@@ -21,7 +21,7 @@ from simulator.agents import start_control_plane, start_nodes
 from simulator.clock import VirtualClock
 from simulator.cluster import EmbeddedCluster
 from simulator.containers import EngineContainers
-from simulator.delays import Delays
+from simulator.delays import ENGINE_INIT, Delays, LogNormal
 from simulator.engine import Engines
 from simulator.journal import Journal
 from simulator.manifests import deployment, whole_gpu_template
@@ -35,9 +35,6 @@ from simulator.store import ObjectStore
 from simulator.traces import Floats
 from simulator.traffic import DAY_S, MINUTE_S, Tenant
 from simulator.truth import HiddenTruth
-
-WARM_UP_S = 900
-"""How long before the start the pods of the tenants are created."""
 
 LIVE_S = 600
 """How long before the start engines are sent requests: the metrics' past, one pod each, is stale by then."""
@@ -57,6 +54,8 @@ class WorldSpec:
         spreading: What fault domains are, and whose copies are spread over them.
         sleepers: Standby engines that may share a slice; 0 = engines have no sleep mode.
         naps: How long sleeping and waking take, `None` = as published.
+        engine_init: How long engines take to load.
+        crashing: MIG profiles on which no engine ever comes to serve.
     """
 
     tenants: tuple[Tenant, ...]
@@ -68,6 +67,13 @@ class WorldSpec:
     spreading: Spreading = NOWHERE
     sleepers: int = 0
     naps: Naps | None = None
+    engine_init: LogNormal = ENGINE_INIT
+    crashing: frozenset[str] = frozenset()
+
+    @property
+    def warm_up_s(self) -> float:
+        """How long before the start the pods of the tenants are created: many load on a node at once."""
+        return LIVE_S + 5 * self.engine_init.median_s
 
 
 class World:
@@ -90,7 +96,7 @@ class World:
     def __init__(self, spec: WorldSpec, seed: int) -> None:
         self.spec = spec
         self.start_s = EPOCH_S + spec.start_day * DAY_S
-        self.clock = VirtualClock(self.start_s - WARM_UP_S)
+        self.clock = VirtualClock(self.start_s - spec.warm_up_s)
         self.store = ObjectStore(self.clock)
         self.cluster = EmbeddedCluster(self.store, spec.spreading)
         self.journal = Journal()
@@ -106,7 +112,7 @@ class World:
         )
         self.replicas = {workload.key: self._static_replicas(workload) for workload in workloads}
         self._remember()
-        self._start(Delays(seed))
+        self._start(Delays(seed, spec.engine_init))
         self.advance_to(self.start_s)
 
     def advance_to(self, at_s: float) -> None:
@@ -129,7 +135,9 @@ class World:
         return summary(self.journal, work, self.start_s, until_s)
 
     def _start(self, delays: Delays) -> None:
-        inner = EngineContainers(self.store, self.engines, self.clock, delays, self.journal)
+        inner = EngineContainers(
+            self.store, self.engines, self.clock, delays, self.journal, self.spec.crashing
+        )
         beds = Beds({self.spec.board.id: self.spec.board}, self.spec.models, max(1, self.spec.sleepers))
         known = {workload.key: workload for workload in self.engines.workloads}
         containers = SleepingContainers(self.store, inner, self.sleep, beds, known)

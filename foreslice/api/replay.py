@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fleet.errors import InputError
-from foreslice.replay import Day, Policy, Replayed, replay
+from foreslice.replay import Policy, Replayed, replay, shipped_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def run_replay(policy: str = "foreslice", *, seed: int = 1, hours: float = 24.0)
     """
     if policy not in set(Policy):
         raise InputError(f"{policy!r} is no policy", where="policy", fix=f"choose {', '.join(Policy)}")
-    day = replay(Policy(policy), Day(seed, length_s=round(hours * 3600)))
+    day = replay(Policy(policy), shipped_day(seed, round(hours * 3600)))
     figures = day.summary
     return ReplayResult(
         figures.gpu_hours,

@@ -82,6 +82,7 @@ class ReplayFleet(Group):
     sizes: Annotated[Sizes | None, Field(description="scale each workload; default: as the trace says")] = (
         None
     )
+    nodes: Annotated[int, Field(ge=1, le=64, description="nodes of eight cards, at the fine level")] = 8
     workloads: Annotated[
         tuple[Served, ...],
         Field(description="first match counts; of others a rate is work, and a seventh of a card a seventh"),

@@ -151,9 +151,9 @@ def _part(trace: Trace, name: str, terms: Terms, where: tuple[CapacityModel, flo
     values = rates.series.values
     work, pieces = values, (Piece("1/7", SEVENTH, SEVENTH, SEVENTH), Piece("whole", 1.0, 1.0, 1.0))
     if workload is not None:
-        prompt, output = _tokens(trace, name, len(values))
+        prompt, output = tokens_of(trace, name, len(values))
         work = capacity.work(workload, values, prompt, output)
-    work = work * _scale(work, terms.sizes, draw)
+    work = work * scaled(work, terms.sizes, draw)
     if workload is not None:
         trained = work[: max(1, (test * BUCKET_S + start_s - rates.series.start_s) // rates.series.step_s)]
         peak = int(np.nanargmax(trained))
@@ -170,7 +170,7 @@ def _part(trace: Trace, name: str, terms: Terms, where: tuple[CapacityModel, flo
     return Part(name, rates.series.step_s, by_minute, *pieces)
 
 
-def _scale(work: Floats, sizes: Sizes | None, draw: float) -> float:
+def scaled(work: Floats, sizes: Sizes | None, draw: float) -> float:
     """Return what brings the work to the size that is drawn for it."""
     if sizes is None:
         return 1.0
@@ -178,7 +178,7 @@ def _scale(work: Floats, sizes: Sizes | None, draw: float) -> float:
     return float(size / np.nanquantile(work, SIZED_AT))
 
 
-def _tokens(trace: Trace, name: str, steps: int) -> tuple[Floats, Floats]:
+def tokens_of(trace: Trace, name: str, steps: int) -> tuple[Floats, Floats]:
     """Return prompt and output tokens by step; where nothing is known of them, the usual."""
     usual = (DEFAULT_MIX.prompt_tokens, DEFAULT_MIX.output_tokens)
     if name not in trace.tokens:

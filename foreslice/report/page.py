@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foreslice.replay import Replayed
+from foreslice.replay import Day, Replayed
 from foreslice.report.figures import cards_figure, cards_in_use_figure, demand_figure, steps_figure
 from foreslice.report.html import div, rendered
 from foreslice.report.table import DISCLOSURE, HEAD, TENANTS_HEAD, Tenants, readings, rows, tenant_rows
 
 
-def page(days: Sequence[Replayed], tenants: Tenants, seed: int, lead_s: float) -> str:
+def page(days: Sequence[Replayed], tenants: Tenants, day: Day) -> str:
     """Return the page as one HTML text, with everything that it needs inside; the first day is ours."""
     ours = days[0]
     return rendered(
         "foreslice.report",
         "page.html.j2",
         disclosure=DISCLOSURE,
-        seed=seed,
+        seed=day.seed,
         cards=ours.cards,
-        lead=f"{lead_s:.0f} s",
+        lead=f"{day.timing.lead_s:.0f} s",
         table={"head": HEAD, "rows": rows(days)},
-        reading=readings(days),
+        reading=readings(days, day),
         tenants_head=TENANTS_HEAD,
         tenants=tenant_rows(ours, tenants),
         figures={

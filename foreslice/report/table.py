@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fleet.workload import WorkloadKey
-from foreslice.replay import Policy, Replayed
+from foreslice.replay import Day, Policy, Replayed
+from simulator.traces import TRACE_STEP_S
 from simulator.traffic import Tenant
 
 Tenants = Mapping[WorkloadKey, Tenant]
@@ -32,9 +33,6 @@ TENANTS_HEAD = (
 
 LEAST_PRIZE = 1.05
 """Below this ratio of the rule's GPU-hours to the oracle's, what a forecast is worth is noise."""
-
-DATA_STEP_S = 600
-"""Step of the traffic: shorter lead times cannot be judged on it."""
 
 
 def rows(days: Sequence[Replayed]) -> list[tuple[str, ...]]:
@@ -72,7 +70,7 @@ def tenant_rows(ours: Replayed, tenants: Tenants) -> list[tuple[str, ...]]:
     ]
 
 
-def readings(days: Sequence[Replayed]) -> list[str]:
+def readings(days: Sequence[Replayed], day: Day) -> list[str]:
     """Return what the table says and what it cannot say, one sentence each."""
     by_policy = {day.policy: day.summary for day in days}
     ours, off = by_policy[Policy.FORESLICE], by_policy[Policy.FORECAST_OFF]
@@ -104,17 +102,24 @@ def readings(days: Sequence[Replayed]) -> list[str]:
         "is worth cannot be decided on this day."
     )
     step = (
-        f"The traffic's step is {DATA_STEP_S // 60} minutes and capacity is ready sooner than that: how "
+        f"The traffic's step is {TRACE_STEP_S // 60} minutes and capacity is ready sooner than that: how "
         "demand moves inside a step is drawn, so this day cannot tell what a forecast is worth at such lead "
         "times."
     )
-    return [took, beside_off, worst, placement, *([undecided] if prize < LEAST_PRIZE else []), step]
+    return [
+        took,
+        beside_off,
+        worst,
+        placement,
+        *([undecided] if prize < LEAST_PRIZE else []),
+        *([step] if day.timing.lead_s < TRACE_STEP_S else []),
+    ]
 
 
-def summary(days: Sequence[Replayed], tenants: Tenants, seed: int) -> dict[str, Any]:
+def summary(days: Sequence[Replayed], tenants: Tenants, day: Day) -> dict[str, Any]:
     """Return the figures for scripts; the same seed gives the same."""
     return {
-        "seed": seed,
+        "seed": day.seed,
         "disclosure": DISCLOSURE,
         "policies": {
             str(day.policy): {
@@ -133,7 +138,7 @@ def summary(days: Sequence[Replayed], tenants: Tenants, seed: int) -> dict[str, 
             for day in days
         },
         "tenants": [dict(zip(TENANTS_HEAD, row, strict=True)) for row in tenant_rows(days[0], tenants)],
-        "reading": readings(days),
+        "reading": readings(days, day),
         "steps": [
             {
                 "at_s": step.at_s,

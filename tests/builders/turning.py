@@ -47,6 +47,7 @@ class Turning:
         acting: Whether anything may be written.
         day: Day of the shipped traffic to start on.
         nodes: Nodes of eight cards.
+        crashing: MIG profiles on which no engine starts.
 
     Attributes:
         done: Every step that was written, with the need of its workload: (at_s, result, need).
@@ -54,9 +55,10 @@ class Turning:
         ticks: Every tick, in order.
     """
 
-    def __init__(self, mode=Mode.FULL, tenants=2, acting=True, day=10, nodes=1):
+    def __init__(self, mode=Mode.FULL, tenants=2, acting=True, day=10, nodes=1, crashing=()):
         drawn = shipped_tenants(CapacityModel([H100_80GB]), SEED)[:tenants]
-        self.world = World(WorldSpec(drawn, start_day=day, nodes=nodes), SEED)
+        spec = WorldSpec(drawn, start_day=day, nodes=nodes, crashing=frozenset(crashing))
+        self.world = World(spec, SEED)
         self.workloads = tuple(replace(tenant.workload, mode=mode) for tenant in drawn)
         self.keys = [workload.key for workload in self.workloads]
         self.metrics, self.cluster = Outages(self.world.metrics), Outages(self.world.cluster)

@@ -1,0 +1,76 @@
+"""What a trace becomes at the fine level: a fleet with traffic, and the days that are played."""
+
+from dataclasses import replace
+
+import pytest
+
+from fleet.errors import InputError
+from foreslice.proof.fine import day_of, spec_of
+from foreslice.replay import Policy, replay
+
+DAYS, STEPS = 3, 144
+MODEL = "    model: qwen2.5-7b-bf16\n    slo: {ttft: {p95: 2s}, itl: {p95: 80ms}}\n"
+FLEET = f'lags: [180s]\nunserved: 0.01\nscored: 1d\nnodes: 1\nworkloads:\n  - match: "*"\n{MODEL}'
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write a trace of two workloads and a fleet file; return both paths."""
+
+    def files(fleet=FLEET, step_s=600, missing=()):
+        steps = DAYS * STEPS * 600 // step_s
+        rows = [
+            f"{step * step_s},{name},{1 + step % 2}"
+            for name in ("Chat/a", "b")
+            for step in range(steps)
+            if step not in missing
+        ]
+        (tmp_path / "trace.csv").write_text("\n".join(["t_s,workload,rate", *rows]))
+        (tmp_path / "fleet.yaml").write_text(fleet)
+        return tmp_path / "trace.csv", tmp_path / "fleet.yaml"
+
+    return files
+
+
+def test_the_scored_days_are_played_and_those_before_are_history(files):
+    day = day_of(*files(), seed=1, lag_s=180.0)
+
+    assert (2, 86400) == (day.spec().start_day, day.length_s)
+    assert (180.0, 180.0) == (day.timing.lead_s, day.timing.regrow_s)
+
+
+def test_engines_load_as_much_longer_as_the_lag_is(files):
+    usual, twice = (spec_of(*files(), 1, lag_s).engine_init for lag_s in (90.0, 180.0))
+
+    assert (60.0, 120.0) == (usual.median_s, twice.median_s)
+    assert usual.sigma == twice.sigma
+
+
+def test_shorter_steps_become_means_and_what_is_missing_lies_on_a_line(files):
+    [first, _] = spec_of(*files(step_s=300), 1, 90.0).tenants
+    assert {1.5} == set(first.requests_per_s)
+
+    [first, _] = spec_of(*files(missing={2}), 1, 90.0).tenants
+    assert pytest.approx([1, 2, 2, 2, 1]) == first.requests_per_s[:5]
+
+
+def test_workloads_get_names_that_objects_may_have_and_are_served(files):
+    day = replace(day_of(*files(), seed=1, lag_s=180.0), length_s=120)
+    came = replay(Policy.STATIC, day)
+
+    assert ["chat-a", "b"] == [key.name for key in came.summary.attainment_by_workload]
+    assert came.summary.requests_offered > 0
+
+
+@pytest.mark.parametrize(
+    ("fleet", "said"),
+    [
+        (FLEET.replace('"*"', "b"), "nothing is said of what serves Chat/a"),
+        (f"boards: [h100-80gb, l40s-48gb]\n{FLEET}", "cards of one kind"),
+        (FLEET.replace("1d", "3d"), "holds 0 whole days before what is scored"),
+    ],
+    ids=["no model", "two boards", "all scored"],
+)
+def test_what_cannot_be_played_is_one_line(files, fleet, said):
+    with pytest.raises(InputError, match=said):
+        spec_of(*files(fleet), 1, 90.0)
