@@ -18,6 +18,10 @@ PAYS, PAYS_AT_LEAST = 0.1, 0.0
 SURE, DRAWS = 0.8, 200
 """Share of draws of the days before in which a setting must have kept what may go unserved."""
 
+LEAST_SAVING = 0.05
+"""Share that another setting must hold less to take the place of the one in use: what is chosen anew
+for each day buys less than the same for all days."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -38,33 +42,39 @@ class Choice:
     uses_forecast: bool
 
 
-def choose(forecasts: Book, off: Book, oracle: Book, allowed: float, block: int) -> Choice:
+def choose(
+    forecasts: Book, off: Book, oracle: Book, allowed: float, block: int, before: Choice | None = None
+) -> Choice:
     """Return what is used from a block on, by all blocks before it.
 
     The cheapest setting of forecasts that surely left no more unserved than `allowed`, where V of it is above
-    `PAYS`, and the low end of V above `PAYS_AT_LEAST`; else the cheapest such rule.
+    `PAYS`, and the low end of V above `PAYS_AT_LEAST`; else the cheapest such rule. What was in use `before`
+    goes on, unless it surely left more, or the new one holds less by `LEAST_SAVING`.
     """
-    before = slice(0, block)
-    ahead, rules, known = (one.blocks(before).total for one in (forecasts, off, oracle))
+    past = slice(0, block)
+    ahead, rules, known = (one.blocks(past).total for one in (forecasts, off, oracle))
     best = cheapest_surely(ahead, allowed)
     value = value_of(rules, ahead.of_setting(best), known)
     pays = (
         value.value is not None and value.low is not None and value.value > PAYS and value.low > PAYS_AT_LEAST
     )
-    knobs, at = (forecasts.knobs, best) if pays else (off.knobs, cheapest_surely(rules, allowed))
+    knobs, tried = (forecasts.knobs, ahead) if pays else (off.knobs, rules)
+    at = best if pays else cheapest_surely(rules, allowed)
+    if before is not None and before.uses_forecast == pays:
+        used = knobs.index(before.setting)
+        is_short = _unserved(tried.of_setting(used), 1 - SURE)[0] > allowed
+        saves = 1 - tried.held[at].sum() / tried.held[used].sum()
+        if not is_short and saves < LEAST_SAVING:
+            at = used
     setting = knobs[at]
     if not isinstance(setting, Setting):
         raise TypeError("only settings are chosen")
-    return Choice(block, before.stop, setting, value, pays)
+    return Choice(block, past.stop, setting, value, pays)
 
 
 def cheapest_surely(settings: Ledger, allowed: float) -> int:
     """Return the cheapest setting that left no more unserved in most draws, else the one that left least."""
-    blocks = len(settings.asked)
-    drawn = np.random.default_rng(0).multinomial(blocks, np.full(blocks, 1 / blocks), DRAWS).T
-    unserved: Floats = np.quantile(
-        (settings.lacked @ drawn) / np.maximum(settings.asked @ drawn, _TINY), SURE, axis=1
-    )
+    unserved = _unserved(settings, SURE)
     keeps = unserved <= allowed
     if not keeps.any():
         return int(np.argmin(unserved))
@@ -101,6 +111,15 @@ def aim_that_kept(settings: Ledger, allowed: float, by_day: int) -> float:
         if lacked <= allowed * asked:
             return part * allowed
     return AIMS[-1] * allowed
+
+
+def _unserved(settings: Ledger, quantile: float) -> Floats:
+    """Return a quantile, over draws of the blocks, of the share of its work that each setting left."""
+    blocks = len(settings.asked)
+    drawn = np.random.default_rng(0).multinomial(blocks, np.full(blocks, 1 / blocks), DRAWS).T
+    shares = (settings.lacked @ drawn) / np.maximum(settings.asked @ drawn, _TINY)
+    unserved: Floats = np.quantile(shares, quantile, axis=1)
+    return unserved
 
 
 _TINY = 1e-12

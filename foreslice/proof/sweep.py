@@ -142,9 +142,10 @@ def play(courses: Sequence[Course], grid: Grid, asked: Asked, reading: str, *, i
     off = Book.joined([books.book(courses, grid, HOLDS), books.residuals(courses, grid, RESIDUALS)])
     oracle = books.book(courses, grid, FORESIGHT)
     first, last = grid.first_block, len(off.total.asked)
-    choices = [
-        choose(forecasts, off, oracle, asked.unserved, block) for block in range(first, last, grid.by_day)
-    ]
+    choices: list[Choice] = []
+    for block in range(first, last, grid.by_day):
+        before = choices[-1] if choices else None
+        choices.append(choose(forecasts, off, oracle, asked.unserved, block, before))
     scored = slice(first, None)
     found = {
         OURS: following(courses, grid, choices),

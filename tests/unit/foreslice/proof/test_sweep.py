@@ -1,5 +1,7 @@
 """What policies come to on small made-up demand, whose forecasts are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,12 @@ def test_what_is_told_of_a_setting_agrees_with_its_account(clear, quiet):
         assert figures.elastic <= figures.fixed_pool, policy
 
 
+def test_the_same_demand_comes_to_the_same_figures(clear):
+    scene = Scene((clear.courses[0].part,), 0, "measured")
+    first, second = (as_json(scene, [Told(one, {})], 0.01) for one in (clear, played(sees=True)))
+    assert first == second
+
+
 def test_a_policy_that_leaves_too_much_has_a_miss_instead_of_a_figure(clear):
     assert "" == clear.misses("oracle")
     poor = books.Book(
@@ -124,6 +132,22 @@ def test_a_choice_does_not_depend_on_what_comes_after_it():
         return choose(*parts, 0.01, 8)
 
     assert chosen(5) == chosen(6)
+
+
+@pytest.mark.parametrize(
+    ("factor", "stays"),
+    [(1.04, True), (1.3, False), (0.5, False)],
+    ids=["a little more", "far more", "short"],
+)
+def test_what_is_in_use_goes_on_unless_it_surely_falls_short_or_holds_far_more(factor, stays):
+    grid, course = grid_and_course(sees=True)
+    settings = tuple(Setting(Rule.FORECAST, 0.95, one) for one in (1.0, factor))
+    parts = [books.book([course], grid, one) for one in (settings, HOLDS, FORESIGHT)]
+    first = choose(*parts, 0.01, 8)
+    used = replace(first, setting=settings[1])
+
+    assert settings[0] == first.setting
+    assert settings[int(stays)] == choose(*parts, 0.01, 8, used).setting
 
 
 def test_what_is_held_never_depends_on_the_future():
