@@ -1,6 +1,6 @@
 """`make bench-replay`: the table of docs/replay.md, measured anew; minutes of CPU for each lag.
 
-Scenarios that are not shipped take part if their trace is where NASA or BURSTGPT say.
+Scenarios that are not shipped take part if their trace is where NASA, BURSTGPT, M_LARGE or M_MID say.
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ SCENARIOS = {
     "tweets": DATA / "nab_tweets.csv.gz",
     "nasa": Path(os.environ.get("NASA", "")),
     "burstgpt": Path(os.environ.get("BURSTGPT", "")),
+    "m-large": Path(os.environ.get("M_LARGE", "")),
+    "m-mid": Path(os.environ.get("M_MID", "")),
 }
+
+TOTALS = {"m-large", "m-mid"}
+"""Scenarios with a fleet file in common."""
 
 HEAD = (
     "scenario",
@@ -80,7 +85,8 @@ def main(names: list[str]) -> None:
     typer.echo(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
     for name in names or SCENARIOS:
         if SCENARIOS[name].is_file():
-            done = replayed(SCENARIOS[name], FLEETS / f"{name}.yaml", ALWAYS, SEED)
+            fleet = FLEETS / f"{'totals' if name in TOTALS else name}.yaml"
+            done = replayed(SCENARIOS[name], fleet, ALWAYS, SEED)
             for row in rows(name, done):
                 typer.echo(f"| {' | '.join(row)} |")
 

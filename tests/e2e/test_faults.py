@@ -27,44 +27,40 @@ def attained(world, from_s, until_s):
     return (during.inside / during.offered).tolist()
 
 
-def after_a_kill(*, is_watched):
-    """Foreslice has gathered everything on slices by night, and is killed for ever: the world, and when."""
-    turning = Turning(tenants=3)
-    turning.run(85)
-    gone_s = int(turning.world.clock.now_s)
-    for at_s in range(gone_s + STALE_S, gone_s + GONE_FOR_S + 1, WATCHDOG_S):
-        turning.world.advance_to(at_s)
-        if is_watched:
-            raise_below(turning.world.cluster, turning.workloads, at_s, "nobody leads")
-    return turning.world, gone_s
-
-
 @pytest.fixture(scope="module")
 def gone():
-    return after_a_kill(is_watched=True)
+    """Foreslice has gathered everything on slices by night, and is killed for ever: world, when, cards."""
+    turning = Turning(tenants=3)
+    turning.run(85)
+    gone_s, left = int(turning.world.clock.now_s), turning.cards_wanted()
+    for at_s in range(gone_s + STALE_S, gone_s + GONE_FOR_S + 1, WATCHDOG_S):
+        turning.world.advance_to(at_s)
+        raise_below(turning.world.cluster, turning.workloads, at_s, "nobody leads")
+    return turning.world, gone_s, left
 
 
 @pytest.fixture(scope="module")
 def safe(gone):
     """The same fleet as its owner had left it."""
-    world, gone_s = gone
+    world, gone_s, _ = gone
     twin = World(world.spec, SEED)
     twin.advance_to(gone_s + GONE_FOR_S)
     return twin
 
 
-def test_what_foreslice_left_behind_would_not_carry_the_day():
-    world, gone_s = after_a_kill(is_watched=False)
-
-    assert min(attained(world, gone_s, gone_s + GONE_FOR_S)) < 0.99
+def test_less_stands_when_foreslice_is_killed_than_its_owners_had(gone):
+    """Without that the next test would say nothing."""
+    world, _, left = gone
+    assert any(left[key.name] < replicas for key, replicas in world.replicas.items())
 
 
 def test_killed_for_twelve_hours_workloads_do_as_in_their_safe_configuration_but_for_a_lead_time(gone, safe):
-    world, gone_s = gone
+    """A slice of a change that was under way stays, and gets as many requests as a whole card beside it."""
+    world, gone_s, _ = gone
     back_s = gone_s + STALE_S + (LEAD_S // MINUTE_S + 1) * MINUTE_S
     ours, owners = (attained(one, back_s, gone_s + GONE_FOR_S) for one in (world, safe))
 
-    assert [pytest.approx(share, abs=0.001) for share in owners] == ours
+    assert [pytest.approx(share, abs=0.002) for share in owners] == ours
     assert 0 == world.summary(gone_s + GONE_FOR_S).requests_cut
 
 
