@@ -16,10 +16,11 @@ FORMAT = "foreslice snapshot 1"
 
 
 def as_text(question: Question) -> str:
-    """Return a question as JSON text; nodes, cards and pods are numbered in place of their names.
+    """Return a question as JSON text.
 
-    Workloads and their Deployments keep their names, which settings name too; nothing else of the cluster, of
-    its users or of its secrets is in a question.
+    Nodes, fault domains, cards and pods are numbered in place of their names. Workloads and their Deployments
+    keep theirs, which settings name too; nothing else of the cluster, of its users or of its secrets is in a
+    question.
     """
     body = {"format": FORMAT, "question": encode(question)}
     names = {name: alias for name, alias in _aliases(question.fleet) if name}
@@ -57,6 +58,8 @@ def _aliases(fleet: Fleet) -> Iterator[tuple[str, str]]:
         [*(gpu.uuid for gpu in fleet.gpus), *(d.gpu for pool in fleet.pools for d in pool.devices)]
     )
     yield from ((uuid, f"card-{n}") for n, uuid in enumerate(cards))
+    domains = dict.fromkeys(host.domain for host in fleet.hosts.values() if host.domain not in nodes)
+    yield from ((domain, f"domain-{n}") for n, domain in enumerate(domains))
     pods = [r.pod for s in fleet.standings for v in s.variants for r in v.replicas]
     yield from ((pod, f"pod-{n}") for n, pod in enumerate(dict.fromkeys(pods)))
 

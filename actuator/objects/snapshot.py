@@ -78,6 +78,8 @@ def fleet_of(
         Scalings(snapshot.autoscalers, snapshot.scaled_objects),
         fault_domain,
     )
+    held = {pool.node for pool in inventory.pools}
+    with_cards = [node for node in snapshot.nodes if node["metadata"]["name"] in held]
     histories = plans.read(snapshot.plans)
     standings, refused = [], {}
     for key in workloads:
@@ -96,7 +98,7 @@ def fleet_of(
         standings=tuple(standings),
         refused=refused,
         barred=inventory.barred,
-        hosts=hosts_of(snapshot.nodes, snapshot.pods, fault_domain),
+        hosts=hosts_of(with_cards, snapshot.pods, fault_domain),
         holds=holds_of(snapshot.taint_rules),
         breaches=breaches(snapshot.taint_rules, snapshot.claims),
     )

@@ -155,3 +155,18 @@ def test_a_view_does_not_depend_on_the_order_of_objects():
     assert fleet_of(forward, [LLAMA], SliceReader(), PlanReader()) == fleet_of(
         backward, [LLAMA], SliceReader(), PlanReader()
     )
+
+
+def test_nodes_are_seen_that_have_cards_and_no_others():
+    nodes = [
+        {
+            "metadata": {"name": name, "labels": {"zone": "a"}},
+            "status": {"allocatable": {"cpu": "8", "pods": "9"}},
+        }
+        for name in ("node-h100-dynamic", "front")
+    ]
+    seen = fleet_of(snapshot(nodes=nodes), [LLAMA], SliceReader(), PlanReader(), "zone")
+
+    assert ["node-h100-dynamic"] == [*seen.hosts]
+    assert "a" == seen.domain_of("node-h100-dynamic")
+    assert "" == seen.domain_of("front")

@@ -68,3 +68,32 @@ def test_a_hundredth_is_left_free_where_shares_are_asked_for():
     half = Shape("h100-80gb", "50/100")
     assert (1, 2) == (teams(limit=1.0).most(CHAT, half, 9), teams(limit=1.01).most(CHAT, half, 9))
     assert 1 == teams(limit=1.0).most(CHAT, shape("whole"), 9)
+
+
+class TestRowsOfAPacking:
+    """What a packing is told of queues: limits by name, who counts against which, and who is short first."""
+
+    QUEUES = (
+        Queue("low", quota=UNLIMITED, limit=4.0, priority=1),
+        Queue("high", quota=2.0, limit=UNLIMITED, priority=9),
+        Queue("free", quota=UNLIMITED, limit=UNLIMITED, priority=9),
+    )
+    MARKET = Market(queues={queue.name: queue for queue in QUEUES}, queue_of={CHAT: "low", CODE: "high"})
+
+    def test_only_what_is_bounded_is_a_limit_and_what_is_guaranteed_has_its_own(self):
+        assert {"low": 4.0, "high, guaranteed": 2.0} == self.MARKET.limits()
+
+    @pytest.mark.parametrize(
+        ("who", "tier", "names"),
+        [
+            (CHAT, Tier.BALANCED, ("low",)),
+            (CHAT, Tier.STRICT, ("low", "low, guaranteed")),
+            (CODE, Tier.ECONOMY, ("high",)),
+            (key("other"), Tier.STRICT, ()),
+        ],
+    )
+    def test_the_strict_count_against_what_is_guaranteed_too(self, who, tier, names):
+        assert names == self.MARKET.counted_in(who, tier)
+
+    def test_it_is_dearer_to_leave_work_of_a_queue_of_higher_priority(self):
+        assert [1.0, 1.5, 1.0] == [self.MARKET.weight(who) for who in (CHAT, CODE, key("other"))]

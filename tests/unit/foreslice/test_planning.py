@@ -1,12 +1,14 @@
 """`foreslice snapshot` and `foreslice plan`: one moment kept, and planned from as often as one likes."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from allocator.decide import plan
 from allocator.target import target
 from fleet.errors import InputError
+from fleet.host import Host, HostAmount
 from fleet.workload import LatencyTarget, Slo
 from foreslice import snapshot
 from foreslice.planning import print_plan, report_of
@@ -65,6 +67,15 @@ def test_a_snapshot_names_no_node_card_or_pod():
     assert "a-whole-0" not in text
     assert "card-0" in text
     assert '"serving"' in text
+
+
+def test_nor_a_fault_domain_of_a_node_and_keeps_what_is_left_of_it():
+    hosts = {"node-0": Host("rack-7", HostAmount(2000, 1 << 30, 9)), "node-1": Host("node-1")}
+    question = replace(asked(chat=0.4), fleet=replace(fleet(2, 1), hosts=hosts))
+    text = snapshot.as_text(question)
+    assert "rack-7" not in text
+    assert "domain-0" in text
+    assert '"cpu_m":2000' in text
 
 
 def test_a_plan_says_target_certificate_reasons_and_what_it_were_without_the_forecast(files, capsys):
