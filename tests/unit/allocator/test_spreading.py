@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allocator.decide import additions, plan
@@ -97,6 +97,7 @@ counts = st.integers(2, 6)
 holders = st.lists(st.tuples(st.sampled_from([*ZONES]), st.just("gpu-0")), unique=True, max_size=3)
 
 
+@settings(max_examples=40, deadline=None)
 @given(counts, holders, st.sampled_from(["1g.10gb", "2g.20gb", "3g.40gb", "whole"]))
 def test_two_replicas_never_stand_in_one_domain_where_two_have_room(replicas, foreign, profile):
     empty = fleet(4, 1, foreign, hosts=ZONES)
@@ -106,10 +107,11 @@ def test_two_replicas_never_stand_in_one_domain_where_two_have_room(replicas, fo
         assert len(free) == len(domains(empty, room))
 
 
+@settings(max_examples=20, deadline=None)
 @given(
     st.sampled_from(["2 x whole", "2 x 3g.40gb", "4 x 2g.20gb", "3 x 1g.10gb"]),
-    st.integers(1, 30).map(lambda tenths: tenths / 10),
-    st.integers(1, 30).map(lambda tenths: tenths / 10),
+    st.integers(1, 12).map(lambda tenths: tenths / 10),
+    st.integers(1, 12).map(lambda tenths: tenths / 10),
     holders,
 )
 def test_nor_does_a_plan_take_them_there(text, up, keep, foreign):
