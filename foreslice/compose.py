@@ -34,7 +34,7 @@ from foreslice.settings.recipe_file import shipped
 from foreslice.settings.schema import EmbeddedCluster, KubernetesCluster, NoCluster, Settings
 from foreslice.settings.sources import FileMetrics, PrometheusMetrics
 from foreslice.shelf import shelf_of
-from foreslice.standby.made import http_doors, standby_of
+from foreslice.standby.made import HttpDoorsOnce, standby_of
 from foreslice.standby.pool import Standby
 from foreslice.tick import Loop
 from foreslice.training import Workshop
@@ -178,8 +178,10 @@ def _in_kubernetes(
     token = folder / standby.token_file if standby is not None and standby.token_file is not None else None
     with ExitStack() as undo:
         undo.callback(attached.close)
+        doors = HttpDoorsOnce(attached.fence, token)
+        undo.callback(doors.close)
         boards = _boards(attached.cluster, keys)
-        undo.pop_all()
+        opened = undo.pop_all()
     return Surroundings(
         outside.clock,
         outside.metrics,
@@ -187,9 +189,9 @@ def _in_kubernetes(
         boards,
         outside.trouble,
         nullcontext(),
-        attached.close,
+        opened.close,
         tell=attached.tell,
-        pool=(attached.pool, lambda engine: http_doors(engine, attached.fence, token)),
+        pool=(attached.pool, doors),
     )
 
 

@@ -50,19 +50,39 @@ def share_of(terms: PoolTerms) -> float:
     return min(MEMORY_UTILISATION, share_for_one_awake(terms.memory_gib, terms.sleepers))
 
 
-def http_doors(engine: SleepingEngine, fence: Callable[[], object], token: Path | None) -> HttpDoors:
-    """Return doors to engines at the addresses of their pods."""
+class HttpDoorsOnce:
+    """Makes doors to engines at the addresses of their pods, once for each kind. Close it in the end.
 
-    def url(sleeper: Sleeper) -> str:
-        host = f"[{sleeper.address}]" if ":" in sleeper.address else sleeper.address
-        return f"http://{host}:{sleeper.port or engine.port}" if host else ""
+    Args:
+        fence: Asked right before an engine is told anything.
+        token: File with the bearer token that engines want, `None` = they want none.
+    """
 
-    def read() -> str | None:
-        if token is None:
+    def __init__(self, fence: Callable[[], object], token: Path | None) -> None:
+        self._fence = fence
+        self._token = token
+        self._made: dict[str, HttpDoors] = {}
+
+    def __call__(self, engine: SleepingEngine) -> HttpDoors:
+        """Return the doors to engines of a kind; settings that are taken up anew find them open."""
+        if engine.title not in self._made:
+
+            def url(sleeper: Sleeper) -> str:
+                host = f"[{sleeper.address}]" if ":" in sleeper.address else sleeper.address
+                return f"http://{host}:{sleeper.port or engine.port}" if host else ""
+
+            self._made[engine.title] = HttpDoors(engine, url, self._fence, self._read)
+        return self._made[engine.title]
+
+    def close(self) -> None:
+        """End all connections."""
+        for doors in self._made.values():
+            doors.close()
+
+    def _read(self) -> str | None:
+        if self._token is None:
             return None
         try:
-            return token.read_text(encoding="utf-8").strip()
+            return self._token.read_text(encoding="utf-8").strip()
         except OSError as error:
             raise UnavailableError(f"standby.token_file: {error.strerror}") from error
-
-    return HttpDoors(engine, url, fence, read)
