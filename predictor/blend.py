@@ -113,7 +113,8 @@ class Blend:
     model as it is, the models' medians anchored on the newest demand, last + residual with a long and a short
     memory, last + the usual rise of the hour + residual, and as much of the last hour's highest step and of
     max(last, last week). They are mixed by how they did; where the mixture covered too little of late it is
-    shifted up.
+    shifted up. Models are not asked once nothing came for a day: they
+    never say nothing.
 
     Args:
         quantiles: Rising.
@@ -135,11 +136,16 @@ class Blend:
         self._risen = Errors(memory, quantiles)
         self._middle = Errors(memory, quantiles)
         self._mixture: Mixture | None = None
+        self._idle = 0
+        self._day = DAY_S // step_s
 
     def forecast(self, origin: Origin) -> Said | None:
         """Return the forecast from an origin, `None` while there is nothing to make one of."""
         logs = _average(origin.learned)
         learned = np.minimum(np.vstack([*self._learned(logs, origin)]), FAMILIAR * origin.highest)
+        self._idle = self._idle + 1 if origin.hour == 0 else 0
+        if self._idle >= self._day:
+            learned[:] = np.nan
         experts = np.vstack([self._simple(origin), learned])
         if np.isnan(experts).all(axis=0).any():
             return None

@@ -156,6 +156,13 @@ def test_a_rise_is_not_believed_above_the_highest_demand():
     assert pytest.approx(20.0) == blend.forecast(start).experts[4, 0]
 
 
+def test_models_are_not_asked_once_nothing_came_for_a_day():
+    blend, day = Blend(QUANTILES, STEP_S, CALIBRATION), 86400 // STEP_S
+    said = [blend.forecast(origin(last=0.0, learned=[5, 6, 7])) for _ in range(day)]
+    assert [True, False] == [one is not None for one in said[-2:]]
+    assert np.isfinite(blend.forecast(origin(last=1.0, learned=[5, 6, 7])).experts[7]).all()
+
+
 def test_a_median_is_not_raised():
     blend = Blend((0.5,), STEP_S, CALIBRATION)
     start = Origin(10.0, 10.0, 0.0, 10.0, NAN, NAN, 40.0, np.zeros((1, 1)), np.array([NAN]))
