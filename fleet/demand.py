@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 
 from fleet.sample import Sample
 from fleet.workload import WorkloadKey
@@ -118,6 +119,8 @@ class PeakForecast:
         rung: Name of the forecaster that made it.
         peaks: Work by (window in s, quantile).
         worth: What such forecasts were worth, `None` where nobody judges.
+        highest: The highest work that was seen; above it there is nothing to learn from. Infinite where that
+            is not known.
     """
 
     workload: WorkloadKey
@@ -125,6 +128,11 @@ class PeakForecast:
     rung: str
     peaks: Mapping[tuple[int, float], float] = field(hash=False)
     worth: Worth | None = None
+    highest: float = inf
+
+    def is_extrapolated(self, window_s: int, quantile: float) -> bool:
+        """Return whether a peak of the grid is above anything seen."""
+        return self.peaks[window_s, quantile] > self.highest
 
     def peak(self, window_s: float, quantile: float) -> float:
         """Return the peak of the next `window_s` seconds at `quantile`; the next larger of each grid is used.

@@ -56,6 +56,8 @@ class Outlook:
         recent_work: Work in the closed buckets of the last day, oldest first, NaN = unknown.
         mix: Tokens of a request over the last hour.
         offers: Shapes that could carry it, with capacities at its present mixes.
+        sustained_per_s: Requests/s of such a mix that a full reference replica sustains, `None` before any is
+            known.
         is_fall_foreseen: Whether demand as low as now was thought possible an hour ago.
         doubts: What its sizes do not keep, one line each.
     """
@@ -66,6 +68,7 @@ class Outlook:
     recent_work: Floats
     mix: Mix
     offers: Offers
+    sustained_per_s: float | None = None
     is_fall_foreseen: bool = False
     doubts: tuple[str, ...] = ()
 
@@ -219,6 +222,7 @@ class Observatory:
             recent_work=work,
             mix=mixes[0],
             offers=offers,
+            sustained_per_s=1.0 / self.work_per_request_rate(workload, mixes[0]),
             is_fall_foreseen=is_fall_foreseen(self._works[workload.key]),
             doubts=self._doubts(workload, mixes, offers),
         )

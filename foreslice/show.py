@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -15,6 +16,7 @@ from actuator.outcome import StepResult
 from allocator.decide import Decision
 from fleet.codec import encode
 from fleet.workload import Workload
+from foreslice.outlook import Outlook
 from foreslice.tick import Tick
 from predictor.shared import Beside
 
@@ -76,13 +78,30 @@ def _outlook(tick: Tick, workload: Workload) -> dict[str, Any]:
             "rung": forecast.rung,
             "made_at_s": forecast.made_at_s,
             "worth": encode(forecast.worth),
+            "highest_seen": forecast.highest if isfinite(forecast.highest) else None,
             "peaks": [
-                {"window_s": window_s, "quantile": quantile, "work": work}
+                {
+                    "window_s": window_s,
+                    "quantile": quantile,
+                    "work": work,
+                    "is_extrapolated": forecast.is_extrapolated(window_s, quantile),
+                    **_in_requests(outlook, work),
+                }
                 for (window_s, quantile), work in sorted(forecast.peaks.items())
             ],
         },
         "no_forecast_because": outlook.no_forecast_because or None,
         "capacity_per_replica": {str(s): offer.work for s, offer in outlook.offers.by_shape.items()},
+    }
+
+
+def _in_requests(outlook: Outlook, work: float) -> dict[str, float | None]:
+    """Return what work is in requests and in tokens of the present mix, a second."""
+    per_s = None if outlook.sustained_per_s is None else work * outlook.sustained_per_s
+    return {
+        "requests_per_s": per_s,
+        "prompt_tokens_per_s": None if per_s is None else per_s * outlook.mix.prompt_tokens,
+        "output_tokens_per_s": None if per_s is None else per_s * outlook.mix.output_tokens,
     }
 
 

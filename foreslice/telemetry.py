@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import isfinite
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily
@@ -88,6 +89,15 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
         ),
         "window_s",
         "q",
+    )
+    yield _by_workload(
+        "foreslice_highest_work_replicas",
+        "Highest work seen, in full reference replicas: forecasts above it have nothing to go by.",
+        (
+            (key, (), outlook.forecast.highest)
+            for key, outlook in tick.outlooks.items()
+            if outlook.forecast is not None and isfinite(outlook.forecast.highest)
+        ),
     )
     yield _by_workload(
         "foreslice_forecast_age_seconds",

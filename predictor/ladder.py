@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
+from math import inf
 from typing import Self
 
 import numpy as np
@@ -65,6 +67,7 @@ class Ladder:
         asked_from = len(history.work) - (RECENT_MIN if self._gate is not None else 0)
         self._residual.follow(track, asked_from)
         self._daily.follow(track, asked_from)
+        self._highest = -inf
         self._today = np.zeros((len(WIDTHS), 3))
         self._days: deque[Floats] = deque(maxlen=REMEMBERED_DAYS)
         self._is_compared = self._is_daily = [False] * len(WIDTHS)
@@ -102,6 +105,7 @@ class Ladder:
     def _take(self, work: float, *, is_censored: bool) -> None:
         track = self._residual.track
         track.append(work, is_censored=is_censored)
+        self._highest = max(self._highest, work)  # in this order unknown work changes nothing
         by_residual, by_daily = self._residual.learn(), self._daily.learn()
         for window in by_residual.keys() & by_daily.keys():
             self._today[window] += (by_residual[window], by_daily[window], 1)
@@ -117,7 +121,7 @@ class Ladder:
         track = self._residual.track
         rungs, rows = zip(*(self._row(window) for window in range(len(WIDTHS))), strict=True)
         names = [rung for rung in RUNGS if rung in rungs]
-        said = forecast(self._workload, " + ".join(names), track, rows)
+        said = replace(forecast(self._workload, " + ".join(names), track, rows), highest=self._highest)
         return said if self._gate is None else self._gate.passed(said, self._residual.peaks)
 
     @property

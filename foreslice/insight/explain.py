@@ -32,7 +32,7 @@ def print_explanation(name: str, config: Path, *, as_json: bool) -> None:
     if as_json:
         output.print_json(answer)
         return
-    for line in _as_text(answer):
+    for line in as_text(answer):
         show.console().print(line, soft_wrap=True)
 
 
@@ -65,7 +65,8 @@ def explanation(seen: Look, workload: Workload) -> dict[str, Any]:
     }
 
 
-def _as_text(answer: dict[str, Any]) -> Iterator[str]:
+def as_text(answer: dict[str, Any]) -> Iterator[str]:
+    """Yield an explanation as lines for people."""
     yield f"{answer['workload']} is {answer['state']}: {answer['why']}."
     if answer["is_simulated"]:
         yield "Simulated: cards, nodes, the cluster's API, its delays and the engines."
@@ -73,6 +74,7 @@ def _as_text(answer: dict[str, Any]) -> Iterator[str]:
     yield f"mode       {answer['mode']}"
     yield from _need(answer)
     yield f"forecast   {_forecast(answer)}"
+    yield from _in_requests(answer)
     if "stands" in answer:
         yield f"stands     {answer['stands'] or 'not in the cluster'}"
         yield f"next       {answer['next'] or '-'}, because {'; '.join(answer['because'])}"
@@ -108,8 +110,31 @@ def _forecast(answer: dict[str, Any]) -> str:
     forecast = answer.get("forecast")
     if forecast is None:
         return f"none: {answer.get('no_forecast_because') or 'nothing was read'}"
-    hour = {p["quantile"]: p["work"] for p in forecast["peaks"] if p["window_s"] == _HOUR_S}
-    peaks = ", ".join(f"q {quantile:g}: {work:.2f}" for quantile, work in hour.items())
+    peaks = ", ".join(_peak(p) for p in forecast["peaks"] if p["window_s"] == _HOUR_S)
     worth = forecast.get("worth") or {}
     because = f"; {worth['because']}" if worth else ""
     return f"{forecast['rung']}; peak of the next hour: {peaks or '-'}{because}"
+
+
+def _in_requests(answer: dict[str, Any]) -> Iterator[str]:
+    """Yield the peak of the next hour in what comes in, and a word on peaks that are beyond all history."""
+    forecast = answer.get("forecast") or {"peaks": []}
+    hour = [peak for peak in forecast["peaks"] if peak["window_s"] == _HOUR_S]
+    if hour and hour[0]["requests_per_s"] is not None:
+        low, high = hour[0], hour[-1]
+        spans = (
+            f"{low[name]:,.{digits}f} to {high[name]:,.{digits}f} {unit}"
+            for name, digits, unit in (
+                ("requests_per_s", 2, "requests/s"),
+                ("prompt_tokens_per_s", 0, "prompt tokens/s"),
+                ("output_tokens_per_s", 0, "output tokens/s"),
+            )
+        )
+        yield f"           that is {', '.join(spans)}"
+    if any(peak["is_extrapolated"] for peak in hour):
+        seen = forecast["highest_seen"]
+        yield f"           * above anything seen ({seen:.2f}): there is nothing to go by"
+
+
+def _peak(peak: dict[str, Any]) -> str:
+    return f"q {peak['quantile']:g}: {peak['work']:.2f}{'*' if peak['is_extrapolated'] else ''}"

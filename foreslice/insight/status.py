@@ -8,7 +8,7 @@ from typing import Any
 from foreslice import output, show
 from foreslice.insight.look import Look, look
 from foreslice.insight.standby import pool_as_json, pool_table
-from foreslice.insight.verdict import Safety, State, safety_of, verdicts_of
+from foreslice.insight.verdict import Safety, State, Verdict, safety_of, verdicts_of
 
 _STYLES = {
     State.CARRIED: "green",
@@ -36,9 +36,10 @@ def print_status(config: Path, *, as_json: bool) -> None:
     console.print(safety.line[0].upper() + safety.line[1:] + ".")
     if seen.is_simulated:
         console.print("Simulated: cards, nodes, the cluster's API, its delays and the engines.")
-    table = show.table("workload", "is", "mode", "ready", "asked", "needed", "because")
+    table = show.table("workload", "is", "mode", "ready", "asked", "needed", "requests/s", "because")
     for each in verdicts:
-        amounts = (_work(amount) for amount in (each.ready, each.asked, each.need))
+        asked_per_s = _requests_per_s(seen, each)
+        amounts = (_amount(amount) for amount in (each.ready, each.asked, each.need, asked_per_s))
         style = _STYLES[each.state]
         table.add_row(str(each.workload), each.state, each.mode, *amounts, each.why, style=style)
     console.print(table)
@@ -50,8 +51,16 @@ def print_status(config: Path, *, as_json: bool) -> None:
         console.print(condition, style="yellow")
 
 
-def _work(amount: float | None) -> str:
+def _amount(amount: float | None) -> str:
     return "unknown" if amount is None else f"{amount:.2f}"
+
+
+def _requests_per_s(seen: Look, of: Verdict) -> float | None:
+    """Return the requests/s that are asked for now, `None` where that is unknown."""
+    outlook = seen.tick.outlooks.get(of.workload)
+    if of.asked is None or outlook is None or outlook.sustained_per_s is None:
+        return None
+    return of.asked * outlook.sustained_per_s
 
 
 def _as_json(seen: Look, safety: Safety) -> dict[str, Any]:
@@ -71,6 +80,7 @@ def _as_json(seen: Look, safety: Safety) -> dict[str, Any]:
                 "ready": each.ready,
                 "asked": each.asked,
                 "need": each.need,
+                "requests_per_s": _requests_per_s(seen, each),
                 "why": each.why,
             }
             for each in safety.verdicts

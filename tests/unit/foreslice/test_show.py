@@ -61,7 +61,11 @@ def test_json_has_every_workload_whatever_is_known_of_it(tick):
     assert ["pod x is not scraped"] == chat["distrust"]
     assert "requests that came to the router" == chat["demand_from"]
     assert ("1 x whole", "2 x whole", "1 x whole") == (chat["stands"], chat["goal"], chat["without_forecast"])
-    assert {"window_s": 120, "quantile": 0.9, "work": 0.7} == chat["forecast"]["peaks"][0]
+    peak = chat["forecast"]["peaks"][0]
+    assert (120, 0.9, 0.7, False) == tuple(
+        peak[name] for name in ("window_s", "quantile", "work", "is_extrapolated")
+    )
+    assert (None, None) == (peak["requests_per_s"], chat["forecast"]["highest_seen"])
 
 
 def test_json_of_steps_conditions_and_cards(tick):

@@ -29,6 +29,7 @@ NAMES = {
     "foreslice_forecast_peak_replicas",
     "foreslice_forecast_used",
     "foreslice_forecast_value",
+    "foreslice_highest_work_replicas",
     "foreslice_gpu_granted_ratio",
     "foreslice_gpu_stranded_ratio",
     "foreslice_gpu_tenants",
@@ -205,6 +206,13 @@ def test_before_the_first_tick_nothing_is_claimed():
         "foreslice_steps",
         "foreslice_tick_seconds",
     } == set(families(Telemetry()))
+
+
+def test_what_forecasts_have_to_go_by_is_told_where_it_is_known():
+    assert {} == values(seen(tick()), "foreslice_highest_work_replicas")
+    outlooks = {key("chat"): outlook(replace(forecast("chat", level=0.7), highest=0.9))}
+    telemetry = seen(replace(tick(), outlooks=outlooks))
+    assert {"chat": 0.9} == values(telemetry, "foreslice_highest_work_replicas")
 
 
 def test_what_a_forecast_is_worth_is_told_with_its_interval_where_it_is_known():

@@ -44,6 +44,14 @@ def test_it_starts_with_the_last_value():
     assert ({0.7}, "last value") == (set(ladder.peaks().peaks.values()), ladder.peaks().rung)
 
 
+def test_peaks_above_anything_seen_say_so():
+    rising = Ladder(KEY).fit(series(np.linspace(1.0, 5.0, DAY)))
+    rising.update(math.nan)
+    said, level = rising.peaks(), Ladder(KEY).fit(series(np.ones(DAY))).peaks()
+    assert (5.0, 1.0) == (said.highest, level.highest)
+    assert [True, False] == [one.is_extrapolated(3600, 0.99) for one in (said, level)]
+
+
 def test_residual_takes_over_window_by_window_as_windows_close():
     ladder = Ladder(KEY).fit(series(daily_work(0.25)))
     assert ["residual"] * 5 + ["last value"] == list(ladder.rungs.values())

@@ -12,7 +12,7 @@ from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.errors import InputError
 from foreslice.cli import app
 from foreslice.insight.changes import as_line, changes_of
-from foreslice.insight.explain import explanation
+from foreslice.insight.explain import as_text, explanation
 from foreslice.insight.look import look
 from foreslice.insight.names import named
 from foreslice.insight.verdict import State, verdicts_of
@@ -54,7 +54,10 @@ def test_an_explanation_has_need_forecast_and_what_would_be_done(seen):
     assert "carried" == told["state"]
     assert {"reactive", "quiet_peak", "forecast_up", "forecast_keep"} == set(told["need"]["by"])
     assert told["need"]["because"]
-    assert told["forecast"]["peaks"]
+    peak = told["forecast"]["peaks"][0]
+    mix = seen.tick.outlooks[seen.workloads[0].key].mix
+    assert pytest.approx(peak["requests_per_s"] * mix.prompt_tokens) == peak["prompt_tokens_per_s"]
+    assert peak["is_extrapolated"] == (peak["work"] > told["forecast"]["highest_seen"])
     assert told["alternatives"]
     assert [] == told["changes"]
 
@@ -83,6 +86,18 @@ def test_an_explanation_is_text_for_people():
 
     assert "serving/chat is unknown: no cluster is seen." == told[0]
     assert any(line.startswith("need       0.24 to carry") for line in told)
+    assert any(line.endswith("output tokens/s") for line in told)
+    assert not any("above anything seen" in line for line in told)
+
+
+def test_a_forecast_beyond_all_history_is_marked(seen):
+    key = seen.workloads[0].key
+    outlook = seen.tick.outlooks[key]
+    beyond = replace(outlook, forecast=replace(outlook.forecast, highest=0.001))
+    tick = replace(seen.tick, outlooks={**seen.tick.outlooks, key: beyond})
+    lines = [*as_text(explanation(replace(seen, tick=tick), seen.workloads[0]))]
+
+    assert "           * above anything seen (0.00): there is nothing to go by" in lines
 
 
 def test_without_a_cluster_it_is_not_known():
