@@ -204,7 +204,7 @@ class Blend:
 
     def _learned(self, logs: Floats, origin: Origin) -> Iterator[Floats]:
         cap = self._calibration.cap
-        shifts = np.clip(np.nan_to_num(self._missed.diagonal()), -cap, cap)
+        shifts = np.clip(_or_none(self._missed.diagonal()), -cap, cap)
         yield _demand(logs + self._calibration.share * shifts, origin.level, origin.floor)
         yield np.maximum(_middle(logs, origin) + self._middle.quantiles(), 0.0) ** 2
         for one in origin.learned:
@@ -213,7 +213,7 @@ class Blend:
             yield np.where(self._is_median, _demand(median, origin.last, origin.floor), np.nan)
 
     def _raised(self, mixed: Floats, floor: float) -> Floats:
-        shifts = np.clip(np.nan_to_num(self._lacked.sure_diagonal()), 0.0, self._calibration.cap)
+        shifts = np.clip(_or_none(self._lacked.sure_diagonal()), 0.0, self._calibration.cap)
         shifts[self._quantiles <= MEDIAN] = 0.0
         return _demand(np.log(mixed + floor) + RAISE * self._calibration.share * shifts, 1.0, floor)
 
@@ -304,6 +304,11 @@ def _centres(origin: Origin) -> tuple[float, float, float, float]:
 def _middle(logs: Floats, origin: Origin) -> float:
     """Return the models' average at the lowest quantile asked for (the median), on a square-root scale."""
     return math.sqrt(_demand(logs[:1], origin.level, origin.floor)[0])
+
+
+def _or_none(shifts: Floats) -> Floats:
+    """Return shifts, those that are not known as none (numpy's own way looks for infinities, too)."""
+    return np.where(np.isnan(shifts), 0.0, shifts)
 
 
 def _average(logs: Floats) -> Floats:

@@ -51,6 +51,6 @@ class Mixture:
     def learn(self, said: Floats, mixed: Floats, actual: float) -> None:
         """Take in an outcome, and what experts and mixture had said before it."""
         slope = (actual < mixed) - self._quantiles
-        gains = np.nan_to_num(slope * (mixed - said))
+        gains = np.where(np.isfinite(said), slope * (mixed - said), 0.0)
         self._gains = self._gains * (1 - FORGETTING) + gains
         self._squares = self._squares * (1 - FORGETTING) + gains**2
