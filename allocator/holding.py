@@ -43,18 +43,21 @@ def rooms_to_hold(fleet: Fleet, wishes: Iterable[Wish], until_s: float, at_s: fl
     """Return every hold that there should be now; one that is there already is returned as it is.
 
     A seat for a replica is held with all devices that cannot be allocated beside it. Where a workload waits
-    for room, only seats are held that somebody of ours is leaving: one that is free it takes itself.
+    for room, only seats are held that somebody of ours is leaving: one that is free it takes itself. What is
+    asked for already and waits is seen to for the workloads of the wishes, and for no others.
 
     Args:
         fleet: The cluster as it stands, with its holds.
-        wishes: Replicas to come, most urgent first.
+        wishes: Replicas to come, most urgent first; of none = only of those that wait.
         until_s: When new holds end for replicas that are asked for and wait.
         at_s: Time, seconds since the epoch.
     """
+    wishes = tuple(wishes)
+    wishing = {wish.standing.key for wish in wishes}
     waiting = (
         Wish(standing, Configuration({shape: replicas}), until_s, is_short=True)
         for standing, _, shape, replicas in unplaced(fleet.standings)
-        if replicas
+        if replicas and standing.key in wishing
     )
     seating = _Seating(fleet, at_s)
     # Who waits takes free room as it comes, and must not take what is held for a trial in its place.
@@ -93,7 +96,8 @@ class _Seating:
     def seats(self, wish: Wish) -> Iterator[tuple[Hold, ...]]:
         """Yield the holds of a seat for each replica of a wish that can have one."""
         for shape, replicas in wish.later.counts.items():
-            if shape.cards > 1 or shape in self._barred or not wish.standing.pods(shape).may_take_held:
+            is_offered = shape.board in self._products and shape not in self._barred
+            if shape.cards > 1 or not is_offered or not wish.standing.pods(shape).may_take_held:
                 continue
             for _ in range(replicas):
                 purpose = f"a replica on {shape.name}"

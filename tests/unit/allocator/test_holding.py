@@ -7,6 +7,7 @@ from allocator.room import room_of
 from fleet.cluster import Replica
 from fleet.holds import Hold
 from fleet.host import Pods
+from fleet.shape import NOTHING
 from tests.builders.fleet import NOW_S, configuration, fleet, key, request, running, shape, standing
 
 UNTIL_S = NOW_S + 1800.0
@@ -129,7 +130,8 @@ class TestWhoWaitsForRoom:
         copy = replace(chat.variants[0], replicas=(pod,), may_take_held=True)
         asked = replace(chat, variants=(copy,))
         freed = replace(seen, allocated=seen.allocated[:1], holds=holds, standings=(asked,))
-        assert set(holds) == set(held(freed))
+        assert set(holds) == set(held(freed, Wish(asked, NOTHING, UNTIL_S, is_short=True)))
+        assert () == held(freed), "nobody acts for it any more"
 
     def test_has_nothing_held_of_what_strangers_use(self):
         assert () == held(fleet(1, foreign=[("node-0", "gpu-0")]), wish(is_short=True))
@@ -137,6 +139,10 @@ class TestWhoWaitsForRoom:
 
 def test_a_deployment_whose_claims_do_not_tolerate_the_taint_has_nothing_held():
     assert () == held(fleet(1), wish("1 x 3g.40gb", wanted="1 x 3g.40gb"))
+
+
+def test_of_cards_that_are_not_there_any_more_nothing_is_held():
+    assert () == held(replace(fleet(1), gpus=(), pools=()), wish())
 
 
 def test_no_more_is_held_than_a_bounded_number_of_seats():
