@@ -8,7 +8,7 @@ import pytest
 from allocator.room import room_of
 from fleet.cluster import Replica
 from fleet.devices import first_fit, in_order_of_trial
-from fleet.host import Pods
+from fleet.host import Host, HostAmount, Pods
 from fleet.shape import Shape
 from tests.builders.fleet import NOW_S, configuration, fleet, request, running, shape, standing
 
@@ -216,3 +216,51 @@ def test_a_replica_of_several_cards_takes_them_of_one_node():
     placed, left = room_of(scene).fill(replace(shape("whole"), cards=2), 3)
     assert (2, 4) == (placed, len(left.held))
     assert (1, 5) == (left.fill(shape("whole"), 3)[0], len(left.fill(shape("whole"), 3)[1].held))
+
+
+class TestWhatBinds:
+    """Which limit beside cards keeps a replica out, said in one clause."""
+
+    GIB = 1 << 30
+    ASK = Pods(host=HostAmount(4000, 16 * GIB, 1))
+
+    def room(self, *left, cards=1):
+        hosts = {f"node-{n}": Host("", amount) for n, amount in enumerate(left)}
+        return room_of(fleet(cards * len(left), cards, hosts=hosts))
+
+    @pytest.mark.parametrize(
+        ("left", "says"),
+        [
+            ([(1000, 99)], "nodes with a card free have too little CPU"),
+            ([(9000, 9)], "nodes with a card free have too little memory"),
+            ([(1000, 99), (9000, 9)], "nodes with a card free have too little CPU or memory"),
+            ([(9000, 99)], ""),
+        ],
+    )
+    def test_it_is_what_nodes_lack(self, left, says):
+        room = self.room(*(HostAmount(cpu_m, gib * self.GIB, 9) for cpu_m, gib in left))
+        assert says == room.limit(shape("whole"), self.ASK)
+        assert "" == room.limit(shape("whole"))
+
+    def test_where_no_card_is_free_it_is_the_cards_alone(self):
+        room = self.room(HostAmount(1000, self.GIB, 9))
+        _, full = room.fill(shape("whole"), 1)
+        assert "" == full.limit(shape("whole"), self.ASK)
+
+    def test_an_obstacle_names_it_and_what_does_not_fit(self):
+        host = HostAmount(4000, 16 * self.GIB, 1)
+        one = standing("chat", "1 x whole")
+        one = replace(one, variants=(replace(one.variants[0], host=host),))
+        start, goal = "1 x whole", configuration("2 x 3g.40gb")
+        lacking = self.room(HostAmount(4000, 999 * self.GIB, 9)).obstacle(one, goal)
+        assert (
+            f"no room to build {goal} beside {start}: nodes with a card free have too little CPU" == lacking
+        )
+        full = self.room(HostAmount(99000, 999 * self.GIB, 9)).fill(shape("whole"), 1)[1]
+        assert f"no room to build {goal} beside {start}" == full.obstacle(one, goal)
+
+    def test_each_replica_takes_its_part_of_its_node(self):
+        room = self.room(HostAmount(9000, 999 * self.GIB, 9), HostAmount(4000, 999 * self.GIB, 9), cards=4)
+        placed, after = room.fill(shape("whole"), 9, self.ASK)
+        assert (3, [1000, 0]) == (placed, [host.free.cpu_m for host in after.hosts.values()])
+        assert [9000, 4000] == [host.free.cpu_m for host in room.hosts.values()]
