@@ -70,6 +70,27 @@ def refusal(standing: Standing, step: Step, terms: Terms) -> str | None:
             return _held(standing, terms) or _may_remove(standing, step, terms)
 
 
+def keeps(standing: Standing, pod: str, terms: Terms) -> str:
+    """Return why a pod of a workload may not be evicted now, one line; empty = it may.
+
+    Of one that does not serve nothing is lost. PodDisruptionBudgets are asked by the eviction itself.
+    """
+    allowed = min(terms.mode, standing.permits)
+    if not allowed.may_remove:
+        return f"mode {allowed.label} removes nothing"
+    if why_not := standing.forbidden or _held(standing, terms):
+        return why_not
+    serving = {r.pod: r.shape for variant in standing.variants for r in variant.replicas if r.serves}
+    if pod not in serving:
+        return ""
+    left = standing.ready.plus(serving[pod], -1)
+    if left.replicas < terms.minimum:
+        return f"{left} would be ready, at least {terms.minimum} replicas must be"
+    if terms.distrust and _carried(left, terms) < _carried(standing.ready, terms):
+        return _not_trusted(terms)
+    return _worse(left, standing.ready, terms) or ""
+
+
 def _not_permitted(standing: Standing, step: Step, terms: Terms) -> str | None:
     """Return why settings, or what an annotation makes of them, do not let a kind of step be done."""
     allowed = min(terms.mode, standing.permits)

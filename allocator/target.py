@@ -76,7 +76,7 @@ def target(question: Question) -> Target:
     and one on the cards there are that disturbs little, for the goals. Workloads that the cluster does not
     have, and those without any shape on offer, are left out.
     """
-    problem = _problem(question)
+    problem = problem_of(question)
     if not problem.asks:
         return Target({}, {}, 0, 0.0, 0.0, (), {})
     stocks = tuple(replace(stock, cards=None, host=None) for stock in problem.stocks)
@@ -110,7 +110,8 @@ def way_to(aim: Target, question: Question) -> Transition:
     return transition(before, place(aim.packing, before), problem.asks)
 
 
-def _problem(question: Question) -> Problem:
+def problem_of(question: Question) -> Problem:
+    """Return what is packed: what must be kept of the cluster's workloads, on cards that no one else uses."""
     standings = {standing.key: standing for standing in question.fleet.standings}
     asks, market = [], question.market
     for workload in sorted(question.workloads, key=lambda workload: workload.key):

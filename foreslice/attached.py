@@ -27,6 +27,7 @@ class Attached:
         holds: Whether room may be held.
 
     Attributes:
+        cluster: The cluster as the service sees it.
         fence: Raises where writing is not ours.
         pool: The objects of the standby pool there.
     """

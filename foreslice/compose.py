@@ -10,6 +10,8 @@ from threading import Lock
 
 import structlog
 
+from actuator.kube.apiserver import ApiServer
+from actuator.kube.nodes import NodeDoor
 from actuator.notice import Notice
 from actuator.ports import Cluster
 from actuator.standby.engines import SleepingEngine
@@ -28,6 +30,7 @@ from foreslice.doors import access_of, api_server_of
 from foreslice.forecasting import GatedLadders
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory
+from foreslice.repartition import Repartition
 from foreslice.rules import Rules
 from foreslice.settings.load import matches_of, models_of, rules_of, rung_of, spreading_of, workloads_of
 from foreslice.settings.recipe_file import shipped
@@ -52,6 +55,11 @@ from simulator.tenants import tenants_of
 from simulator.world import World, WorldSpec
 
 ELSEWHERE = "settings let embedded metrics only into an embedded cluster"
+
+NO_CARDS = (
+    "the cluster has no card that is known: NVIDIA's DRA driver publishes none (ResourceSlices), and the "
+    "device plugin of no Node offers any (labels of feature discovery)"
+)
 
 WORLD_SEED = 1
 """`foreslice run` always meets the same simulated world."""
@@ -79,6 +87,7 @@ class Surroundings:
         shelf: Where the model is that workloads share.
         pool: What a standby pool is made of there: objects, and what makes doors to engines; `None` =
             nothing.
+        layouts: Keeps layouts of nodes ahead of need, `None` = they are taken as they are.
     """
 
     clock: Clock
@@ -93,6 +102,7 @@ class Surroundings:
     recipe: Recipe | Guest = field(default_factory=lambda: shipped("own"))
     shelf: Shelf = field(default_factory=Shelf)
     pool: tuple[Objects, Callable[[SleepingEngine], Doors]] | None = None
+    layouts: Repartition | None = None
 
 
 class _FileClock:
@@ -167,8 +177,9 @@ def _in_kubernetes(
     settings: Settings, chosen: KubernetesCluster, folder: Path, outside: _Outside
 ) -> Surroundings:
     keys = [workload.key for workload in workloads_of(settings)]
+    server = api_server_of(chosen, folder)
     attached = Attached(
-        api_server_of(chosen, folder),
+        server,
         {key.namespace for key in keys},
         chosen.lease_namespace if settings.acting else None,
         spreading_of(settings),
@@ -192,6 +203,17 @@ def _in_kubernetes(
         opened.close,
         tell=attached.tell,
         pool=(attached.pool, doors),
+        layouts=_layouts(settings, server, attached.fence),
+    )
+
+
+def _layouts(settings: Settings, server: ApiServer, fence: Callable[[], object]) -> Repartition | None:
+    """Return what keeps layouts of nodes ahead of need, `None` where settings want none kept."""
+    if settings.layouts is None:
+        return None
+    namespace, _, name = settings.layouts.manager.partition("/")
+    return Repartition(
+        NodeDoor(server, namespace, name, fence), settings.layouts.rules(acting=settings.acting)
     )
 
 
@@ -199,7 +221,7 @@ def _boards(cluster: Cluster, keys: list[WorkloadKey]) -> tuple[Board, ...]:
     """Return the kinds of cards that work can be reckoned on; others are left out, and named in the log."""
     boards = cluster.view(keys).boards()
     if not boards:
-        raise UnavailableError("the cluster publishes no card of NVIDIA's DRA driver (ResourceSlices)")
+        raise UnavailableError(NO_CARDS)
     sized = tuple(board for board in boards if is_known(board))
     if not sized:
         speed_of(boards[0])
@@ -248,12 +270,13 @@ def have_same_surroundings(settings: Settings, other: Settings) -> bool:
 
 def _outside(settings: Settings) -> tuple[object, ...]:
     served = [
-        (w.namespace, w.name, w.model, w.slo, w.match, w.router_match, w.engine) for w in settings.workloads
+        (w.namespace, w.name, w.model, w.slo, w.match, w.router_match, w.engine, w.mechanism)
+        for w in settings.workloads
     ]
     leads = settings.acting and isinstance(settings.cluster, KubernetesCluster)
     kept = settings.history and (settings.history, settings.loop.history)
     learned = settings.learning, settings.models
-    adapters = settings.metrics, settings.engines, settings.cluster, _may_hold(settings)
+    adapters = settings.metrics, settings.engines, settings.cluster, _may_hold(settings), settings.layouts
     standby = settings.standby and (settings.standby.sleepers, settings.standby.token_file)
     return *adapters, learned, served, leads, kept, spreading_of(settings), standby
 
@@ -347,7 +370,7 @@ def make_loop(
         make_forecaster,
         history_s,
     )
-    return Loop(
+    loop = Loop(
         workloads,
         timing,
         surroundings.clock,
@@ -357,3 +380,5 @@ def make_loop(
         rules,
         learnt or Learnt(),
     )
+    loop.layouts = surroundings.layouts
+    return loop

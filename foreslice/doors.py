@@ -7,7 +7,8 @@ from pathlib import Path
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.connect import connect
 from foreslice.entrance import Entrance
-from foreslice.settings.schema import HttpSettings, KubernetesCluster
+from foreslice.settings.http import HttpSettings
+from foreslice.settings.schema import KubernetesCluster
 from foreslice.settings.sources import PrometheusMetrics
 from predictor.sources.access import Access
 

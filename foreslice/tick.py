@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from actuator.crowd import Crowd
 from actuator.diff import diff
 from actuator.execute import Executor
-from actuator.guards import Halt, halt
+from actuator.guards import halt
 from actuator.outcome import StepResult
 from actuator.ports import Cluster
 from actuator.publish import Publisher
@@ -33,8 +34,10 @@ from foreslice.advice import advices
 from foreslice.boosts import announced
 from foreslice.clock import Clock
 from foreslice.holding import holding_of
+from foreslice.moves import with_plans
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
+from foreslice.repartition import Repartition
 from foreslice.rules import Rules
 from foreslice.standby.terms import PoolView
 from foreslice.terms import given_up, ready_shapes, seen_of, terms_of, unknowns, within_reach_of
@@ -105,6 +108,7 @@ class Loop:
         learnt: What forecasts of the workloads share.
 
     Attributes:
+        layouts: Keeps layouts of nodes ahead of need, `None` = they are taken as they are.
         forecast_trouble: Why the newest forecasts are not as new as they should be, empty = they are.
     """
 
@@ -140,6 +144,7 @@ class Loop:
             else None
         )
         self._holding = holding_of(self._cluster, workloads, rules)
+        self.layouts: Repartition | None = None
         self._trials = Trials()
         self._publisher = Publisher(self._cluster) if self._cluster is not None else None
         self._outlooks = observatory.blind()
@@ -184,6 +189,8 @@ class Loop:
             self._planned_at_s = seen.at_s
         if self._standby is not None and seen.fleet is not None:
             self._standby.plan(seen.needs, seen.outlooks, seen.timing, seen.fleet, seen.at_s)
+        if self.layouts is not None:
+            self.layouts.plan(lambda more_s: self._observe(more_s)[1], seen.at_s)
 
     def standby(self) -> tuple[Done, ...]:
         """Turn the standby pool: wake who was last seen to lack capacity, and put back who does not."""
@@ -223,13 +230,18 @@ class Loop:
         if self._rules.acting and not stops.everything:
             self._trials.keep(self._cluster)
         due = tuple(self._made_safe(additions(question), question.fleet, seen.at_s))
-        decisions = tuple(self._with_plans(due, question.fleet, seen.at_s, stops))
+        is_followed = seen.at_s - self._planned_at_s <= PLAN_HOLDS_FOR_S
+        planned = self._planned if is_followed and not (stops.everything or stops.moves) else {}
+        decisions = with_plans(due, planned, question.fleet, seen.at_s)
         changes = diff(question.fleet, decisions, seen.at_s)
-        terms = terms_of(self._workloads, question.fleet, seen.outlooks, seen.needs, seen.readings)
-        results = self._executor.run(changes, terms, seen.at_s, stops, self._rules.budgets_at(seen.at_s))
+        of = partial(terms_of, self._workloads, question.fleet, seen.outlooks, readings=seen.readings)
+        needs = {key: need for (key, _), need in question.needs.items()}
+        results = self._executor.run(changes, of(needs), seen.at_s, stops, self._rules.budgets_at(seen.at_s))
         conditions = (*seen.conditions, *stops.everything, *stops.moves)
         if self._holding is not None and not stops.everything:
             conditions += self._holding.turn(question.fleet, due, self._planned, seen.at_s)
+        if self.layouts is not None:
+            conditions += self.layouts.turn(question, of(seen.needs), stops, seen.at_s)
         if self._publisher is not None and self._rules.acting and not stops.everything:
             conditions += self._publisher.turn(advices(decisions, self._workloads, seen.at_s))
         return replace(
@@ -241,13 +253,16 @@ class Loop:
             leads=is_leader if self._rules.acting else None,
         )
 
-    def _observe(self) -> tuple[Tick, Question | None]:
-        """Return what is seen now, and the question to decide on, `None` without a cluster to look at."""
+    def _observe(self, more_s: float = 0.0) -> tuple[Tick, Question | None]:
+        """Return what is seen now, and the question to decide on, `None` without a cluster to look at.
+
+        `more_s` is how much longer additions are taken to need than they do.
+        """
         at_s = self._clock.now_s()
         conditions = [*filter(None, [self.forecast_trouble]), *self._learnt.shelf.trouble]
         fleet = self._view(conditions)
         outlooks = self._outlooks
-        timing = self._timings(fleet, at_s)
+        timing = self._timings(fleet, at_s, more_s)
         readings = self._readings(fleet, outlooks, at_s, conditions)
         needs = {
             workload.key: self._need(
@@ -282,16 +297,18 @@ class Loop:
             at_s=at_s,
             market=self._rules.market,
         )
+        if self.layouts is not None:
+            question = replace(question, needs=self.layouts.raised(question))
         return seen, question
 
-    def _timings(self, fleet: Fleet | None, at_s: float) -> dict[WorkloadKey, Timing]:
+    def _timings(self, fleet: Fleet | None, at_s: float, more_s: float = 0.0) -> dict[WorkloadKey, Timing]:
         """Return the times of each workload: how long its changes were seen to take, and wait for a place."""
         tiers = {workload.key: workload.tier for workload in self._workloads}
         standings = fleet.standings if fleet is not None else ()
         leads_s = lead_times_s(standings, tiers, self._timing.lead_s)
         waves = Crowd(fleet, self._rules.starts_per_node, at_s).waves if fleet is not None else 1
         return {
-            key: replace(self._timing, lead_s=lead_s * waves, regrow_s=lead_s)
+            key: replace(self._timing, lead_s=lead_s * waves + more_s, regrow_s=lead_s)
             for key, lead_s in leads_s.items()
         }
 
@@ -370,31 +387,3 @@ class Loop:
             goal = cards.raised(decision.goal, safe)
             because = (f"demand has been unknown for {unknown_s / 60:.0f} min, {safe} stood before",)
             yield decision if goal == decision.goal else replace(decision, goal=goal, because=because)
-
-    def _with_plans(
-        self, due: Sequence[Decision], fleet: Fleet, at_s: float, stops: Halt
-    ) -> Iterator[Decision]:
-        """Yield what is due, then what the newest plan moves where nothing is due and its start still stands.
-
-        Due additions come first: when both want the same room, they win. While moves are stopped, a need
-        is not trusted, or a workload is held, no move is begun either: its first half would stand there and
-        wait for the second.
-        """
-        planned = []
-        held = {standing.key for standing in fleet.standings if at_s < standing.held_until_s}
-        for decision in due:
-            goal = self._planned.get(decision.workload)
-            if (
-                goal is not None
-                and decision.workload not in held
-                and goal.is_change
-                and not decision.is_change
-                and goal.start.counts == decision.start.counts
-                and at_s - self._planned_at_s <= PLAN_HOLDS_FOR_S
-                and not (stops.everything or stops.moves or decision.need.distrust)
-            ):
-                moved = replace(decision, goal=goal.goal, because=goal.because)
-                planned.append(replace(moved, without_forecast=goal.without_forecast))
-            else:
-                yield decision
-        yield from planned

@@ -20,7 +20,7 @@ from simulator.scheduler import Scheduler
 def start_nodes(
     api: Api, clock: Clock, nodes: Mapping[str, Sequence[Board]], containers: Containers, delays: Delays
 ) -> None:
-    """Register nodes with these cards and run their pods; a real control plane has the rest."""
+    """Register nodes with these cards, published for DRA, and run their pods; a real one has the rest."""
     for node, boards in nodes.items():
         NodeAgent(api, clock, node, containers, delays)
         publish(api, node, resource_slices(node, boards))

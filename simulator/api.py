@@ -51,6 +51,7 @@ CLAIM_TEMPLATE = Kind(
 )
 SLICE = Kind("resource.k8s.io/v1", "ResourceSlice", "resourceslices", is_namespaced=False, has_status=False)
 TAINT_RULE = Kind("resource.k8s.io/v1", "DeviceTaintRule", "devicetaintrules", is_namespaced=False)
+CONFIG_MAP = Kind("v1", "ConfigMap", "configmaps", has_status=False)
 LEASE = Kind("coordination.k8s.io/v1", "Lease", "leases", has_status=False)
 BUDGET = Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
 AUTOSCALER = Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
@@ -70,6 +71,7 @@ KINDS = {
         CLAIM_TEMPLATE,
         SLICE,
         TAINT_RULE,
+        CONFIG_MAP,
         LEASE,
         FRACTION_PLAN,
         FRACTION_TARGET,

@@ -9,12 +9,13 @@ from actuator.marks import Marks
 from actuator.objects.history import PlanReader
 from actuator.objects.holds import rule_of
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
+from actuator.objects.plugged import plugged
 from actuator.objects.rehearsal import Stage, rewrites
 from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.objects.targets import status_of as advice_status
 from actuator.objects.targets import target_of
-from actuator.objects.variants import NOWHERE, Spreading, is_variant_of, variant_objects
+from actuator.objects.variants import NOWHERE, Makings, Spreading, is_variant_of, variant_objects
 from actuator.objects.writers import scalers_of
 from actuator.ports import Advice, PlanRecord, Rewrite, StepRecord
 from fleet.change import ChangeSet, Step
@@ -84,33 +85,24 @@ class EmbeddedCluster(Marks):
 
     def rehearse(self, change: ChangeSet, steps: Sequence[Step]) -> tuple[Rewrite, ...]:
         """Return what carrying out these steps of a change would write."""
-        deployments, templates, plans = (
+        deployments, plans = (
             {body["metadata"]["name"]: body for body in self._store.list(kind, change.target.namespace)}
-            for kind in (DEPLOYMENT, CLAIM_TEMPLATE, FRACTION_PLAN)
+            for kind in (DEPLOYMENT, FRACTION_PLAN)
         )
-        boards = self.view([change.target]).boards()
-        base, spread_over = self._base(change.target), self._spreading.of(change.target)
-        stage = Stage(base, deployments, templates, frozenset(plans), boards, spread_over)
+        makings = self._makings(change.target)
+        stage = Stage(self._base(change.target), deployments, makings, frozenset(plans))
         return tuple(rewrites(change, steps, stage))
 
     def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:
         """Create a copy of the workload's Deployment at zero replicas of this shape; existing = no change."""
         base = self._base(workload)
-        templates = self._store.list(CLAIM_TEMPLATE, workload.namespace)
-        gpus = self._slices.read(self._store.list(SLICE)).gpus
-        template, variant = variant_objects(
-            base,
-            {body["metadata"]["name"]: body for body in templates},
-            name,
-            shape,
-            tuple({gpu.board for gpu in gpus}),
-            self._spreading.of(workload),
-        )
+        *templates, variant = variant_objects(base, self._makings(workload), name, shape)
         held = self._store.get(DEPLOYMENT, workload.namespace, name)
         if held is not None and not is_variant_of(held, base):
             raise RefusedError(f"Deployment {workload.namespace}/{name} is no variant of {workload}")
-        if self._store.get(CLAIM_TEMPLATE, workload.namespace, template["metadata"]["name"]) is None:
-            self._store.create(template)
+        for template in templates:
+            if self._store.get(CLAIM_TEMPLATE, workload.namespace, template["metadata"]["name"]) is None:
+                self._store.create(template)
         if held is None:
             self._store.create(variant)
 
@@ -176,6 +168,13 @@ class EmbeddedCluster(Marks):
         return record_of(
             self._store.replace_status({**held, "metadata": metadata, "status": status_of(steps)})
         )
+
+    def _makings(self, workload: WorkloadKey) -> Makings:
+        templates = self._store.list(CLAIM_TEMPLATE, workload.namespace)
+        plugs = plugged(self._store.list(NODE), ())
+        boards = self.view([workload]).boards()
+        named = {body["metadata"]["name"]: body for body in templates}
+        return Makings(named, boards, plugs.hosts, self._spreading.of(workload))
 
     def _base(self, workload: WorkloadKey) -> Json:
         """Return the workload's own Deployment; `RefusedError` if there is none."""

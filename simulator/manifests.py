@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from actuator.mechanisms.device_plugin import resource_of
+from fleet.shape import Shape
 from fleet.workload import Workload, WorkloadKey
 from simulator.api import CLAIM_TEMPLATE, DEPLOYMENT, Json
 
@@ -54,6 +56,16 @@ def deployment(workload: Workload, replicas: int, *, has_sleep_mode: bool = Fals
             },
         },
     }
+
+
+def plugged_deployment(workload: Workload, shape: Shape, replicas: int) -> Json:
+    """Return the Deployment of a tenant whose replicas each ask the device plugin for a shape."""
+    body = deployment(workload, replicas)
+    pods = body["spec"]["template"]["spec"]
+    del pods["resourceClaims"]
+    resource = resource_of(None if shape.is_whole else shape.profile)
+    pods["containers"][0]["resources"] = {"limits": {resource: str(shape.cards)}}
+    return body
 
 
 def workload_of(pod: Json) -> WorkloadKey:

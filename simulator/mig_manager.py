@@ -17,7 +17,8 @@ from functools import partial
 from actuator.inventory.layouts import card_layouts
 from actuator.layouts.format import Configs, configs_in
 from actuator.layouts.named import Cut
-from actuator.layouts.node import CONFIG_LABEL, OPERAND_LABELS, PAUSED, resource_of
+from actuator.layouts.node import CONFIG_LABEL, OPERAND_LABELS, PAUSED
+from actuator.mechanisms.device_plugin import GPU, resource_of
 from actuator.objects.granted import resources_asked
 from fleet.boards import Board
 from fleet.errors import ConflictError, InputError
@@ -31,7 +32,6 @@ OPERANDS = tuple(
     f"{OPERAND_LABELS}{name}"
     for name in ("device-plugin", "gpu-feature-discovery", "dcgm-exporter", "dcgm", "nvsm")
 )
-GPU = resource_of(None)
 
 
 class Fault(Enum):

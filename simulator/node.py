@@ -6,6 +6,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import Protocol
 
+from actuator.mechanisms.device_plugin import asks_plugin
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import allocated_ids
 from fleet.errors import ConflictError
@@ -14,6 +15,7 @@ from simulator.api import CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, tim
 from simulator.clock import Clock
 from simulator.delays import Delays, crowding
 from simulator.errors import NotModelledError
+from simulator.plugged import shape_held
 from simulator.pods import claim_names, container_statuses, is_leaving, is_let, with_condition
 from simulator.workqueue import WorkQueue
 
@@ -139,7 +141,10 @@ class NodeAgent:
         self._api.replace_status({**pod, "status": status})
 
     def _shape(self, pod: Json) -> Shape:
-        """Return what a pod was given, read back from its claim and the node's slices."""
+        """Return what a pod was given, read back from its claim and the node's slices, or of its plugin."""
+        node = self._api.get(NODE, None, self._node)
+        if node is not None and asks_plugin(pod["spec"]):
+            return shape_held(pod, node)
         slices = [body for body in self._api.list(SLICE) if body["spec"].get("nodeName") == self._node]
         inventory = self._slices.read(slices)
         names = [name or "" for name in claim_names(pod).values()]

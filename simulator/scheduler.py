@@ -1,9 +1,10 @@
-"""kube-scheduler's part in the embedded world: it gives each pod with a claim a device and its node."""
+"""kube-scheduler's part in the embedded world: it gives each pod a node, and its claim a device."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from actuator.mechanisms.device_plugin import asks_plugin
 from actuator.mechanisms.dra import DRIVER, Ask, ask_of
 from actuator.objects.holds import shut_by
 from actuator.objects.hosts import host_amount, hosts_of
@@ -17,6 +18,7 @@ from simulator.clock import Clock
 from simulator.delays import Delays
 from simulator.errors import NotModelledError
 from simulator.metadata import Name, name_of
+from simulator.plugged import node_for
 from simulator.pods import DELETE_PROTECTION, claim_names, is_leaving, with_condition
 from simulator.workqueue import WorkQueue
 
@@ -54,6 +56,8 @@ class Scheduler:
         name = name_of(pod)
         if event.change is Change.DELETED:
             self._unschedulable.pop(name, None)
+            if asks_plugin(pod["spec"]):
+                self._retry(self._unschedulable)
         elif self._is_mine(pod) and name not in self._unschedulable and None not in claim_names(pod).values():
             self._queue.add(name, self._delays.schedule_s(pod))
 
@@ -86,6 +90,15 @@ class Scheduler:
     def _schedule(self, name: Name) -> None:
         pod = self._api.get(POD, *name)
         if pod is None or not self._is_mine(pod):
+            return
+        others = self._api.list(POD)
+        if asks_plugin(pod["spec"]) and not claim_names(pod):
+            node = node_for(pod, self._api.list(NODE), others, company(pod, others))
+            if node is not None:
+                self._api.create(_binding(pod, node))
+            else:
+                self._unschedulable[name] = pod
+                self._explain(pod, "Insufficient nvidia.com devices")
             return
         claim = self._claim(pod)
         device = self._device(claim, pod) if claim else None

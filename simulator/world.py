@@ -13,19 +13,23 @@ from capacity.estimate import CapacityModel
 from capacity.prior import kv_tokens, prior
 from fleet.boards import H100_80GB, Board
 from fleet.demand import Mix
+from fleet.shape import Shape
 from fleet.standby import EngineState
 from fleet.workload import Workload, WorkloadKey
 from predictor.ports import WorkSeries
 from simulator.account import Summary, summary
 from simulator.agents import start_control_plane, start_nodes
+from simulator.api import Json
 from simulator.clock import VirtualClock
 from simulator.cluster import EmbeddedCluster
 from simulator.containers import EngineContainers
 from simulator.delays import ENGINE_INIT, Delays, LogNormal
 from simulator.engine import Engines
 from simulator.journal import Journal
-from simulator.manifests import deployment, whole_gpu_template
+from simulator.layouts import Managed, start_managers
+from simulator.manifests import deployment, plugged_deployment, whole_gpu_template
 from simulator.metrics import SCRAPE_S, EmbeddedMetrics, Past
+from simulator.node import NodeAgent
 from simulator.observer import Observer
 from simulator.offered import EPOCH_S, OfferedTraffic
 from simulator.rivals.static import static_replicas
@@ -56,6 +60,8 @@ class WorldSpec:
         naps: How long sleeping and waking take, `None` = as published.
         engine_init: How long engines take to load.
         crashing: MIG profiles on which no engine ever comes to serve.
+        managed: MIG managers and device plugins cut and offer the cards, `None` = DRA with dynamic MIG.
+        begins: Shape and replicas that tenants begin with; default: the whole cards that they were sized to.
     """
 
     tenants: tuple[Tenant, ...]
@@ -69,6 +75,8 @@ class WorldSpec:
     naps: Naps | None = None
     engine_init: LogNormal = ENGINE_INIT
     crashing: frozenset[str] = frozenset()
+    managed: Managed | None = None
+    begins: Mapping[WorkloadKey, tuple[Shape, int]] = field(default_factory=dict, hash=False)
 
     @property
     def warm_up_s(self) -> float:
@@ -143,15 +151,25 @@ class World:
         containers = SleepingContainers(self.store, inner, self.sleep, beds, known)
         boards = [self.spec.board] * self.spec.gpus_per_node
         nodes = {f"node-{number}": boards for number in range(1, self.spec.nodes + 1)}
-        start_nodes(self.store, self.clock, nodes, containers, delays)
+        if self.spec.managed is None:
+            start_nodes(self.store, self.clock, nodes, containers, delays)
+        else:
+            for node in nodes:
+                NodeAgent(self.store, self.clock, node, containers, delays)
+            start_managers(self.store, self.clock, list(nodes), self.spec.board, self.spec.managed)
         start_control_plane(self.store, self.clock, delays)
         Observer(self.store, self.clock, self.journal)
         for namespace in sorted({tenant.workload.key.namespace for tenant in self.spec.tenants}):
             self.store.create(whole_gpu_template(namespace))
         for tenant in self.spec.tenants:
-            replicas, sleeps = self.replicas[tenant.workload.key], self.spec.sleepers > 0
-            self.store.create(deployment(tenant.workload, replicas, has_sleep_mode=sleeps))
+            self.store.create(self._deployment(tenant.workload))
         self.clock.at(self.start_s - LIVE_S, self._scrape)
+
+    def _deployment(self, workload: Workload) -> Json:
+        sized = Shape(self.spec.board.id), self.replicas[workload.key]
+        if self.spec.managed is None:
+            return deployment(workload, sized[1], has_sleep_mode=self.spec.sleepers > 0)
+        return plugged_deployment(workload, *self.spec.begins.get(workload.key, sized))
 
     def _turned(self, pod: str, state: EngineState) -> None:
         self.engines.advance(self.clock.now_s)

@@ -6,20 +6,16 @@ pkg/mig/reconfigure (pending, rebooting, success, failed).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from actuator.inventory.findings import Finding, error, warning
 from actuator.inventory.layouts import CardLayout, advertised, card_layouts
 from actuator.manifest import Json, labels_of
-from actuator.objects.slices import amount
-from fleet.boards import BOARDS, Board
+from actuator.mechanisms.device_plugin import GPU
+from actuator.objects.nodes import board_of, offered_by
+from fleet.boards import BOARDS
 
-GPU = "nvidia.com/gpu"
-SHARED_GPU = f"{GPU}.shared"
-_MIG = re.compile(r"nvidia\.com/mig-(.+)")
-_SINGLE = re.compile(r"-MIG-(\d+g\..+)$")
 _LOST = "-MIG-INVALID"
 _UNTOUCHED = "all-disabled"
 """The vendor's name for the configuration that leaves every card whole."""
@@ -61,15 +57,6 @@ class NodeView:
     is_single: bool = False
 
 
-def board_of(product: str) -> Board | None:
-    """Return the board of a product label or name, whatever its case and separators; `None` if unknown."""
-    wanted = _plain(product)
-    return next(
-        (board for board in BOARDS.values() if wanted in map(_plain, board.product_names)),
-        None,
-    )
-
-
 def node_view(node: Json, configs: Configs) -> tuple[NodeView, list[Finding]]:
     """Return what a node offers, and what is wrong with it.
 
@@ -77,46 +64,32 @@ def node_view(node: Json, configs: Configs) -> tuple[NodeView, list[Finding]]:
         node: The Node.
         configs: Configurations of the MIG manager, by name; empty if they are not known.
     """
-    labels = labels_of(node)
-    labelled = str(labels.get(f"{GPU}.product", ""))
-    product = re.sub(r"(-SHARED|-MIG-.*)+$", "", labelled)
-    board = board_of(product)
-    whole, unhealthy, instances, replicas = _offered(node, labelled)
+    labels, offered = labels_of(node), offered_by(node)
+    board, visible = board_of(offered.product), offered.whole + offered.unhealthy
     config = str(labels.get("nvidia.com/mig.config", ""))
-    gpus = whole + unhealthy if config not in configs else _cards(configs[config], whole + unhealthy)
+    gpus = visible if config not in configs else _cards(configs[config], visible)
     layouts = card_layouts(configs[config], gpus, board) if board and config in configs else ()
     view = NodeView(
         name=node["metadata"]["name"],
-        product=product,
+        product=offered.product,
         board=board.id if board else "",
         memory_mib=int(labels.get(f"{GPU}.memory", 0)),
-        whole_gpus=whole,
-        unhealthy_gpus=unhealthy,
-        instances=instances,
-        replicas=replicas,
+        whole_gpus=offered.whole,
+        unhealthy_gpus=offered.unhealthy,
+        instances=offered.instances,
+        replicas=offered.replicas,
         layout_config=config,
         layout_state=_state(
-            labelled, str(labels.get("nvidia.com/mig.config.state", "")), layouts, whole, instances
+            offered.labelled,
+            str(labels.get("nvidia.com/mig.config.state", "")),
+            layouts,
+            offered.whole,
+            offered.instances,
         ),
         layouts=layouts,
-        is_single=_SINGLE.search(labelled) is not None,
+        is_single=offered.single is not None,
     )
     return view, _findings(view, configs)
-
-
-def _offered(node: Json, labelled: str) -> tuple[int, int, dict[str, int], int]:
-    """Return whole cards, unhealthy ones, instances by profile, and how often each is offered."""
-    status: Json = node.get("status") or {}
-    allocatable, capacity = status.get("allocatable") or {}, status.get("capacity") or {}
-    instances = {
-        match[1]: amount(str(count)) for name, count in allocatable.items() if (match := _MIG.fullmatch(name))
-    }
-    replicas = max(1, int(labels_of(node).get(f"{GPU}.replicas", 1)))
-    name = SHARED_GPU if SHARED_GPU in allocatable else GPU
-    usable, counted = (amount(str(part.get(name, 0))) for part in (allocatable, capacity))
-    if match := _SINGLE.search(labelled):
-        return 0, counted - usable, {match[1]: usable, **instances}, replicas
-    return usable // replicas, (counted - usable) // replicas, dict(sorted(instances.items())), replicas
 
 
 def _cards(entries: list[Json], visible: int) -> int:
@@ -142,12 +115,13 @@ def _state(
 def shown_by(view: NodeView, configs: Configs) -> str | None:
     """Return the configuration that makes of the node what it shows now, `None` if none is known to.
 
-    Where a change failed this is what to go back to: it is there, whatever was wanted.
+    The one that is wanted comes first: others may come to the same counts. Where a change failed this is
+    what to go back to: it is there, whatever was wanted.
     """
     board = BOARDS.get(view.board)
     total = view.whole_gpus + view.unhealthy_gpus
     if board:
-        for name, entries in sorted(configs.items()):
+        for name, entries in sorted(configs.items(), key=lambda one: (one[0] != view.layout_config, one[0])):
             layouts = card_layouts(entries, _cards(entries, total), board)
             if advertised(layouts) == (total, {p: n for p, n in view.instances.items() if n}):
                 return name
@@ -226,7 +200,3 @@ def _layout_findings(view: NodeView, on: str, configs: Configs) -> list[Finding]
 def _offer(view: NodeView) -> str:
     parts = [f"{view.whole_gpus} whole", *(f"{n} x {profile}" for profile, n in view.instances.items() if n)]
     return ", ".join(parts)
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower())

@@ -13,9 +13,10 @@ from actuator.inventory import claims, hami, kai, shares, tenants
 from actuator.inventory.facts import card_facts
 from actuator.inventory.findings import Finding, Severity, error, info
 from actuator.inventory.logs import unhealthy_cards
-from actuator.inventory.nodes import GPU, Configs, NodeView, node_view
+from actuator.inventory.nodes import Configs, NodeView, node_view
 from actuator.inventory.versions import as_v1
 from actuator.manifest import Json, key_of, labels_of
+from actuator.mechanisms.device_plugin import GPU
 from actuator.objects.slices import SliceReader
 from fleet.errors import InputError
 from fleet.ledgers.queues import UNLIMITED, Queues, queues_of

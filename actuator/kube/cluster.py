@@ -38,10 +38,11 @@ from actuator.kube.scale import apply_field, flooring, is_as_decided_on, scaled,
 from actuator.manifest import Json, key_of, version_of
 from actuator.objects.groups import as_deployment
 from actuator.objects.history import PlanReader
+from actuator.objects.plugged import plugged
 from actuator.objects.rehearsal import Stage, rewrites
 from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
-from actuator.objects.variants import NOWHERE, Spreading, is_variant_of, variant_objects
+from actuator.objects.variants import NOWHERE, Makings, Spreading, is_variant_of, variant_objects
 from actuator.objects.writers import scalers_of
 from actuator.ports import Advice, PlanRecord, Rewrite
 from fleet.change import ChangeSet, Step
@@ -152,15 +153,14 @@ class KubeCluster(Holds):
 
     def rehearse(self, change: ChangeSet, steps: Sequence[Step]) -> tuple[Rewrite, ...]:
         """Return what carrying out these steps of a change would write, judged by a server-side dry run."""
-        namespace, boards = change.target.namespace, self.view([change.target]).boards()
-        deployments, templates, plans = (
+        namespace, makings = change.target.namespace, self._makings(change.target)
+        deployments, plans = (
             {body["metadata"]["name"]: body for body in self._mirror.list(Scope(kind, namespace))}
-            for kind in (DEPLOYMENTS, CLAIM_TEMPLATES, PLANS)
+            for kind in (DEPLOYMENTS, PLANS)
         )
         base = self._base(change.target)
         deployments.setdefault(change.target.name, base)
-        spread_over = self._spreading.of(change.target)
-        stage = Stage(base, deployments, templates, frozenset(plans), boards, spread_over)
+        stage = Stage(base, deployments, makings, frozenset(plans))
         is_autoscaled = bool(self._scalers(base))
         found = tuple(rewrites(change, steps, stage))
         return tuple(
@@ -185,20 +185,14 @@ class KubeCluster(Holds):
         if reason := fleet.barred.get(shape):
             raise RefusedError(f"Deployment {workload} gets no {shape}: {reason}")
         templates, deployments = (Scope(kind, workload.namespace) for kind in (CLAIM_TEMPLATES, DEPLOYMENTS))
-        template, variant = variant_objects(
-            base,
-            {body["metadata"]["name"]: body for body in self._mirror.list(templates)},
-            name,
-            shape,
-            fleet.boards(),
-            self._spreading.of(workload),
-        )
+        *made, variant = variant_objects(base, self._makings(workload), name, shape)
         held = self._mirror.get(deployments, name)
         if held is not None and not is_variant_of(held, base):
             raise RefusedError(f"Deployment {workload.namespace}/{name} is no variant of {workload}")
         missing = [(deployments, variant)] if held is None else []
-        if self._mirror.get(templates, template["metadata"]["name"]) is None:
-            missing.insert(0, (templates, template))
+        for template in made:
+            if self._mirror.get(templates, template["metadata"]["name"]) is None:
+                missing.insert(0, (templates, template))
         for scope, body in missing:
             # Both are judged before either is written: what is refused leaves nothing behind.
             with suppress(ExistsError):
@@ -310,6 +304,14 @@ class KubeCluster(Holds):
         except (ConflictError, RefusedError) as error:
             return str(error)
         return ""
+
+    def _makings(self, workload: WorkloadKey) -> Makings:
+        """Return what copies of a workload are made with."""
+        templates = self._mirror.list(Scope(CLAIM_TEMPLATES, workload.namespace))
+        hosts = plugged(self._mirror.list(Scope(NODES)), ()).hosts
+        boards = self.view([workload]).boards()
+        named = {body["metadata"]["name"]: body for body in templates}
+        return Makings(named, boards, hosts, self._spreading.of(workload))
 
     def _newer(self, scope: Scope, name: str, version: str | None) -> Json | None:
         """Return what became of an object since a version, once that is heard of; `None` if it is not."""

@@ -8,8 +8,7 @@ from actuator.kube.apiserver import MERGE, ApiServer
 from actuator.kube.errors import NotFoundError
 from actuator.kube.listing import Lister
 from actuator.kube.resources import CONFIG_MAPS, NODES, PODS
-from actuator.layouts.node import CONFIG_LABEL, PROGRESS, TAINT, as_annotation, progress_of
-from actuator.layouts.rollout import Progress
+from actuator.layouts.node import CONFIG_LABEL, TAINT, progress_of
 from actuator.manifest import Json, labels_of, version_of
 from fleet.errors import InputError, RefusedError, UnavailableError
 
@@ -38,6 +37,10 @@ class NodeDoor:
         """Return a Node; `NotFoundError` if there is none."""
         return self._server.request("GET", NODES.path("", name))
 
+    def nodes(self) -> Sequence[Json]:
+        """Return every Node."""
+        return Lister(self._server).all(NODES)
+
     def pods_on(self, node: str) -> Sequence[Json]:
         """Return the pods that are bound to a node."""
         query = {"fieldSelector": f"spec.nodeName={node}"}
@@ -65,25 +68,24 @@ class NodeDoor:
     def layouts_in_use(self) -> frozenset[str]:
         """Return the names that nodes are labelled with, or are on the way to."""
         found: set[str] = set()
-        for node in Lister(self._server).all(NODES):
+        for node in self.nodes():
             progress = progress_of(node)
             found |= {str(labels_of(node).get(CONFIG_LABEL, ""))}
             found |= {progress.goal, progress.before} if progress is not None else set()
         return frozenset(found - {""})
 
     def mark(
-        self, node: Json, labels: Mapping[str, str], progress: Progress | None, *, is_held: bool
+        self, node: Json, labels: Mapping[str, str], notes: Mapping[str, str | None], *, is_held: bool
     ) -> None:
-        """Set labels, our annotation and our taint, on the version of the node; nothing else moves."""
+        """Set labels, our annotations and our taint, on the version of the node; nothing else moves."""
         self._fence()
         taints = [t for t in node["spec"].get("taints") or [] if t.get("key") != TAINT["key"]]
         taints += [dict(TAINT)] if is_held else []
-        kept = None if progress is None else as_annotation(progress)
         body = {
             "metadata": {
                 "resourceVersion": version_of(node),
                 "labels": dict(labels),
-                "annotations": {PROGRESS: kept},
+                "annotations": dict(notes),
             },
             "spec": {"taints": taints or None},
         }

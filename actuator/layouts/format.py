@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -22,8 +23,9 @@ Configs = Mapping[str, list[dict[str, Any]]]
 """Named configurations: a list of entries each, of which later ones win."""
 
 
+@lru_cache(maxsize=8)
 def configs_in(text: str, where: str) -> Configs:
-    """Return the named configurations of a file.
+    """Return the named configurations of a file, which is looked at far more often than it changes.
 
     Raises:
         InputError: The MIG manager would not take the file; it names the key.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from actuator.layouts.config_file import with_configs
 from actuator.layouts.format import configs_in
 from actuator.layouts.named import is_ours, other_of
-from actuator.layouts.node import CONFIG_LABEL, OPERAND_LABELS, PAUSED, Wish, seen_of
-from actuator.layouts.rollout import Act, Progress, Step, next_step
+from actuator.layouts.node import CONFIG_LABEL, OPERAND_LABELS, PAUSED, Wish, annotations_of, seen_of
+from actuator.layouts.rollout import Act, Step, next_step
 from actuator.manifest import Json, labels_of
 from fleet.errors import ConflictError, RefusedError
 
@@ -42,9 +42,9 @@ class Door(Protocol):
         ...
 
     def mark(
-        self, node: Json, labels: Mapping[str, str], progress: Progress | None, *, is_held: bool
+        self, node: Json, labels: Mapping[str, str], notes: Mapping[str, str | None], *, is_held: bool
     ) -> None:
-        """Set labels, our annotation and our taint, on the version of the node; nothing else moves."""
+        """Set labels, our annotations and our taint, on the version of the node; nothing else moves."""
         ...
 
     def evict(self, pod: str) -> None:
@@ -52,8 +52,18 @@ class Door(Protocol):
         ...
 
 
-def turn(door: Door, node: str, wish: Wish, now_s: float, *, is_dry: bool = False) -> Step:
+def turn(
+    door: Door,
+    node: str,
+    wish: Wish,
+    now_s: float,
+    *,
+    keeps: Callable[[Json], str] = lambda _: "",
+    is_dry: bool = False,
+) -> Step:
     """Carry out the next step of a node towards a layout, and return it.
+
+    `keeps` says of a pod why it may not be evicted now, empty = it may.
 
     Raises:
         ConflictError: The node is gone, or was changed meanwhile: turn again.
@@ -64,7 +74,7 @@ def turn(door: Door, node: str, wish: Wish, now_s: float, *, is_dry: bool = Fals
     body = door.node(node)
     wish = replace(wish, name=wish.on(body))
     text, version = door.file()
-    seen = seen_of(body, door.pods_on(node), configs_in(text, "the MIG manager's file"), wish)
+    seen = seen_of(body, door.pods_on(node), configs_in(text, "the MIG manager's file"), wish, keeps)
     step = next_step(seen, wish.name, now_s)
     if is_dry:
         return step
@@ -75,10 +85,12 @@ def turn(door: Door, node: str, wish: Wish, now_s: float, *, is_dry: bool = Fals
     elif step.act is Act.RESTORE:
         paused = [name for name, value in labels_of(body).items() if value == PAUSED]
         running = {name: "true" for name in paused if name.startswith(OPERAND_LABELS)}
-        door.mark(body, running, seen.progress, is_held=seen.is_held)
+        door.mark(body, running, annotations_of(body, seen.progress), is_held=seen.is_held)
     elif step.act in {Act.HOLD, Act.LABEL, Act.RELEASE}:
         labels = {CONFIG_LABEL: step.label} if step.act is Act.LABEL else {}
-        door.mark(body, labels, step.progress, is_held=step.act is not Act.RELEASE)
+        ended = None if step.took_s is None else (now_s, step.took_s)
+        notes = annotations_of(body, step.progress, ended)
+        door.mark(body, labels, notes, is_held=step.act is not Act.RELEASE)
     return step
 
 

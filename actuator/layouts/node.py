@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,7 +14,9 @@ from actuator.layouts.format import Configs
 from actuator.layouts.named import is_ours, name_of, other_of
 from actuator.layouts.rollout import Progress, Seen
 from actuator.manifest import GROUP, Json, key_of, labels_of
+from actuator.mechanisms.device_plugin import resource_of
 from actuator.objects.granted import resources_asked
+from actuator.objects.plugged import LAYOUT_TAINT
 from actuator.objects.pods import is_over
 from actuator.objects.restraints import spared_by
 from fleet.boards import BOARDS
@@ -27,7 +29,12 @@ PAUSED = "paused-for-mig-change"
 PROGRESS = f"{GROUP}/layout"
 """Annotation of a node: how far the change of its layout is."""
 
-TAINT = {"key": f"{GROUP}/layout", "value": "changing", "effect": "NoSchedule"}
+CHANGES = f"{GROUP}/layout-changes"
+"""Annotation of a node: when its last changes ended and how long they took, seconds, newest first."""
+
+KEPT_CHANGES = 10
+
+TAINT = {"key": LAYOUT_TAINT, "value": "changing", "effect": "NoSchedule"}
 """Keeps new pods away while a node changes; one of ours, and the only one that is ever touched."""
 
 
@@ -53,7 +60,9 @@ class Wish:
         return name_of(self.entries, after=str(labels_of(node).get(CONFIG_LABEL, "")))
 
 
-def seen_of(node: Json, pods: Sequence[Json], configs: Configs, wish: Wish) -> Seen:
+def seen_of(
+    node: Json, pods: Sequence[Json], configs: Configs, wish: Wish, keeps: Callable[[Json], str]
+) -> Seen:
     """Return a node as it is, and what its change takes.
 
     Args:
@@ -61,6 +70,7 @@ def seen_of(node: Json, pods: Sequence[Json], configs: Configs, wish: Wish) -> S
         pods: Pods that run on it.
         configs: Configurations of the manager's file.
         wish: What the node is to become.
+        keeps: Why a pod may not be evicted now, empty = it may.
     """
     progress, labels = progress_of(node), labels_of(node)
     view, _ = node_view(node, configs)
@@ -74,7 +84,7 @@ def seen_of(node: Json, pods: Sequence[Json], configs: Configs, wish: Wish) -> S
         shows_before=before in configs and _shows(view, configs[before]),
         is_written=all(configs.get(name) == list(wish.entries) for name in (wish.name, other_of(wish.name))),
         is_held=is_held(node),
-        in_the_way=tuple(_in_the_way(pods, view, change)) if change is not None else (),
+        in_the_way=tuple(_in_the_way(pods, view, change, keeps)) if change is not None else (),
         objections=objections,
         progress=progress,
     )
@@ -89,19 +99,31 @@ def progress_of(node: Json) -> Progress | None:
         return None
 
 
-def as_annotation(progress: Progress) -> str:
-    """Return progress as it is kept on a node."""
-    return json.dumps(asdict(progress), sort_keys=True)
+def annotations_of(
+    node: Json, progress: Progress | None, ended: tuple[float, float] | None = None
+) -> dict[str, str | None]:
+    """Return the annotations by which a node keeps how far its change is and those that ended; `None` = goes.
+
+    `ended` is when one has ended, seconds since the epoch, and how long it took.
+    """
+    kept = {PROGRESS: None if progress is None else json.dumps(asdict(progress), sort_keys=True)}
+    if ended is not None:
+        kept[CHANGES] = json.dumps([[round(each) for each in ended], *changes_of(node)][:KEPT_CHANGES])
+    return kept
+
+
+def changes_of(node: Json) -> list[tuple[float, float]]:
+    """Return when the last changes of a node ended and how long they took, seconds, newest first."""
+    kept = (node["metadata"].get("annotations") or {}).get(CHANGES)
+    try:
+        return [(float(at_s), float(took_s)) for at_s, took_s in json.loads(kept)] if kept else []
+    except (TypeError, ValueError):
+        return []
 
 
 def is_held(node: Json) -> bool:
     """Return whether a node carries our taint."""
     return any(taint.get("key") == TAINT["key"] for taint in (node.get("spec") or {}).get("taints") or [])
-
-
-def resource_of(profile: str | None) -> str:
-    """Return the resource as which the device plugin offers an instance, `None` = a whole card."""
-    return "nvidia.com/gpu" if profile is None else f"nvidia.com/mig-{profile.replace('+', '.')}"
 
 
 def _change(
@@ -134,12 +156,14 @@ def may_be_cleared(pod: Json, view: NodeView, change: NodeChange) -> bool:
     return any(resource_of(None if view.is_single else profile) in held for profile in change.frees)
 
 
-def _in_the_way(pods: Sequence[Json], view: NodeView, change: NodeChange) -> Iterator[tuple[str, str]]:
+def _in_the_way(
+    pods: Sequence[Json], view: NodeView, change: NodeChange, keeps: Callable[[Json], str]
+) -> Iterator[tuple[str, str]]:
     """Yield pods that have to go first, with why one may not."""
     for pod in pods:
         if not is_over(pod) and may_be_cleared(pod, view, change):
             is_going = "deletionTimestamp" in pod["metadata"]
-            yield str(key_of(pod)), "it is ending" if is_going else spared_by(pod)
+            yield str(key_of(pod)), "it is ending" if is_going else spared_by(pod) or keeps(pod)
 
 
 def _shows(view: NodeView, entries: Sequence[Mapping[str, Any]]) -> bool:

@@ -114,6 +114,7 @@ class Step:
         pod: Whom it is about, for an eviction.
         label: Value that is written.
         progress: What is kept on the node along with it, `None` = nothing any more.
+        took_s: How long the change took, once it is made: from the first hold to devices on offer.
     """
 
     act: Act
@@ -121,6 +122,7 @@ class Step:
     pod: str = ""
     label: str = ""
     progress: Progress | None = None
+    took_s: float | None = None
 
 
 def next_step(seen: Seen, goal: str, now_s: float) -> Step:
@@ -169,7 +171,8 @@ def _clear(seen: Seen, progress: Progress, now_s: float) -> Step:
     pod = next((pod for pod, kept in seen.in_the_way if not kept), None)
     if pod is not None:
         return Step(Act.EVICT, "it may be on a card that is cleared", pod=pod, progress=progress)
-    kept = ", ".join(f"{pod} ({why})" for pod, why in seen.in_the_way)
+    (first, why), *more = seen.in_the_way
+    kept = f"{first} ({why})" + (f" and {len(more)} more" if more else "")
     if now_s - progress.begun_at_s > DRAINED_WITHIN_S:
         return Step(Act.RELEASE, f"pods do not go: {kept}")
     return Step(Act.WAIT, f"pods have to go first: {kept}", progress=progress)
@@ -184,7 +187,7 @@ def _follow(seen: Seen, progress: Progress, now_s: float) -> Step:
         return _under_way(seen, progress, waited_s, now_s)
     if (seen.shows_before if progress.is_back else seen.shows_goal) and not seen.is_paused:
         if not progress.is_back:
-            return Step(Act.RELEASE, "it offers what is wanted")
+            return Step(Act.RELEASE, "it offers what is wanted", took_s=now_s - progress.begun_at_s)
         broken = replace(progress, broken_at_s=now_s)
         return Step(Act.RELEASE, f"{progress.goal} failed; it is as it was before", progress=broken)
     state = f"state {seen.state or 'none'}"

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from actuator.manifest import Json
 from actuator.objects.plans import plan_of
-from actuator.objects.variants import variant_objects
+from actuator.objects.variants import Makings, variant_objects
 from actuator.ports import Rewrite
-from fleet.boards import Board
 from fleet.change import ChangeSet, Step
 from fleet.workload import WorkloadKey
 from fleet.writers import Scaler
@@ -22,18 +21,14 @@ class Stage:
     Attributes:
         base: The workload's own object.
         deployments: What its namespace has, by name.
-        templates: ResourceClaimTemplates of the namespace, by name.
+        makings: What copies are made with.
         plans: Names of the FractionPlans of the namespace.
-        boards: Kinds of cards of the fleet.
-        spread_over: Node label over which copies of the workload are spread, empty = they are not.
     """
 
     base: Json
     deployments: Mapping[str, Json]
-    templates: Mapping[str, Json]
+    makings: Makings
     plans: frozenset[str]
-    boards: Sequence[Board]
-    spread_over: str = ""
 
 
 def rewrites(change: ChangeSet, steps: Sequence[Step], stage: Stage) -> Iterator[Rewrite]:
@@ -50,11 +45,10 @@ def rewrites(change: ChangeSet, steps: Sequence[Step], stage: Stage) -> Iterator
         if held is not None:
             yield Rewrite(held, _scaled(held, step.replicas))
             continue
-        template, copy = variant_objects(
-            stage.base, stage.templates, name, step.shape, stage.boards, stage.spread_over
-        )
-        if template["metadata"]["name"] not in stage.templates:
-            yield Rewrite(None, template)
+        *templates, copy = variant_objects(stage.base, stage.makings, name, step.shape)
+        for template in templates:
+            if template["metadata"]["name"] not in stage.makings.templates:
+                yield Rewrite(None, template)
         yield Rewrite(None, _scaled(copy, step.replicas))
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from actuator.manifest import Json
 from actuator.objects.breaches import breaches
 from actuator.objects.history import NONE, PlanReader, with_history
 from actuator.objects.holds import holds_of
 from actuator.objects.hosts import hosts_of
+from actuator.objects.plugged import plugged
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import Observer, allocated
 from actuator.objects.writers import Scalings
@@ -68,6 +70,7 @@ def fleet_of(
         fault_domain: Node label that names the fault domain, empty = there are none.
     """
     inventory = slices.read(snapshot.slices)
+    plugs = plugged(snapshot.nodes, snapshot.pods, {pool.node for pool in inventory.pools})
     observer = Observer(
         inventory,
         snapshot.deployments,
@@ -78,7 +81,8 @@ def fleet_of(
         Scalings(snapshot.autoscalers, snapshot.scaled_objects),
         fault_domain,
     )
-    held = {pool.node for pool in inventory.pools}
+    observer.plugs = plugs
+    held = {pool.node for pool in inventory.pools + plugs.pools}
     with_cards = [node for node in snapshot.nodes if node["metadata"]["name"] in held]
     histories = plans.read(snapshot.plans)
     standings, refused = [], {}
@@ -92,9 +96,9 @@ def fleet_of(
             standings.append(with_history(standing, histories.get(key, NONE)))
     return Fleet(
         version=snapshot.version,
-        gpus=inventory.gpus,
-        pools=inventory.pools,
-        allocated=allocated(snapshot.claims, inventory),
+        gpus=inventory.gpus + plugs.gpus,
+        pools=inventory.pools + plugs.pools,
+        allocated=(*allocated(snapshot.claims, inventory), *chain.from_iterable(plugs.held.values())),
         standings=tuple(standings),
         refused=refused,
         barred=inventory.barred,

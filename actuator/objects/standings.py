@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from actuator.manifest import (
     STANDBY_LABEL,
@@ -16,10 +18,12 @@ from actuator.manifest import (
     selects,
     version_of,
 )
+from actuator.mechanisms import device_plugin as plugin
 from actuator.mechanisms.dra import DRIVER, shape_asked
 from actuator.objects.groups import grouped, grouped_shape, members, size_of, workers_of
 from actuator.objects.holds import may_take_held
 from actuator.objects.hosts import host_amount
+from actuator.objects.plugged import Plugged
 from actuator.objects.pods import grace_s, is_over, true_condition
 from actuator.objects.restraints import (
     RESERVATIONS,
@@ -31,7 +35,7 @@ from actuator.objects.restraints import (
     spared_by,
 )
 from actuator.objects.slices import Inventory
-from actuator.objects.variants import gpu_claim, is_spread_over, is_variant_of, may_have_variants
+from actuator.objects.variants import gpu_claim, is_plugged, is_spread_over, is_variant_of, may_have_variants
 from actuator.objects.writers import Scalings, writers_of, written_by_hand_at_s
 from fleet.cluster import DisruptionBudget, Replica, Standing, Variant
 from fleet.devices import Device, DeviceId
@@ -64,8 +68,21 @@ def allocated(claims: Iterable[Json], inventory: Inventory) -> tuple[Device, ...
     return tuple(devices[device_id] for device_id in held if device_id in devices)
 
 
+@dataclass(frozen=True, slots=True)
+class _Got:
+    """What a pod was given: the first of its devices, for which alternative, and what all are together."""
+
+    device: Device | None = None
+    taken: str = ""
+    shape: Shape | None = None
+
+
 class Observer:
-    """Reads workloads from one consistent set of objects, indexed once."""
+    """Reads workloads from one consistent set of objects, indexed once.
+
+    Attributes:
+        plugs: What device plugins offer, and who holds what of it.
+    """
 
     def __init__(
         self,
@@ -78,6 +95,7 @@ class Observer:
         scalings: Scalings | None = None,
         fault_domain: str = "",
     ) -> None:
+        self.plugs = Plugged()
         self._kinds = inventory.kinds()
         self._boards = sorted({gpu.board for gpu in inventory.gpus}, key=lambda board: board.id)
         self._devices = inventory.devices()
@@ -138,11 +156,15 @@ class Observer:
     ) -> Variant:
         meta = deployment["metadata"]
         templates = self._templates.get(meta["namespace"], {})
-        claim, ask = gpu_claim(deployment, templates)
+        got: Callable[[Json], _Got] = self._plugged
+        claim, ask = ("", None) if is_plugged(deployment, templates) else gpu_claim(deployment, templates)
+        if ask is not None:
+            got = partial(self._claimed, claim=claim)
         try:
-            asked = {
-                name: shape_asked(request, self._boards, self._kinds) for name, request in ask.alternatives
-            }
+            if ask is None:
+                asked = {"": plugin.shape_asked(deployment["spec"]["template"]["spec"], self.plugs.hosts)}
+            else:
+                asked = {n: shape_asked(each, self._boards, self._kinds) for n, each in ask.alternatives}
         except RefusedError as error:
             raise RefusedError(f"{deployment['kind']} {meta['name']}: {error}") from error
         shape, *others = asked.values()
@@ -150,7 +172,7 @@ class Observer:
         size = self._size(deployment, templates, shape)
         ours = [pod for pod in pods if selects(deployment["spec"]["selector"], labels_of(pod))]
         replicas = (
-            self._group(pod, pods, size, meta["name"], claim, asked) for pod in sorted(ours, key=key_of)
+            self._group(pod, pods, size, meta["name"], got, asked) for pod in sorted(ours, key=key_of)
         )
         return Variant(
             name=meta["name"],
@@ -163,7 +185,7 @@ class Observer:
             alternatives=tuple(dict.fromkeys(other for other in others if other != shape)),
             is_spread=is_spread_over(pod_spec, self._fault_domain),
             host=sum([host_amount(pod_spec)] * size, NOTHING),
-            may_take_held=may_take_held(ask.tolerations, base),
+            may_take_held=ask is not None and may_take_held(ask.tolerations, base),
         )
 
     def _size(self, deployment: Json, templates: Mapping[str, Json], shape: Shape) -> int:
@@ -172,6 +194,8 @@ class Observer:
         if size == 1:
             return size
         where = f"{deployment['kind']} {deployment['metadata']['name']}"
+        if is_plugged(deployment, templates):
+            raise RefusedError(f"{where}: groups of pods are handled where they have claims")
         if gpu_claim(deployment, templates)[1] != gpu_claim(workers_of(deployment), templates)[1]:
             raise RefusedError(f"{where}: leader and workers of a group ask for different devices")
         try:
@@ -186,32 +210,27 @@ class Observer:
         pods: Sequence[Json],
         size: int,
         variant: str,
-        claim: str,
+        got: Callable[[Json], _Got],
         asked: Mapping[str, Shape],
     ) -> Replica:
         """Return a pod, or the group that it leads, as a replica."""
         others = [pod for pod in members(pods, leader) if pod is not leader] if size > 1 else []
-        found = [self._replica(pod, variant, claim, asked) for pod in (leader, *sorted(others, key=key_of))]
+        found = [_replica(pod, variant, got(pod), asked) for pod in (leader, *sorted(others, key=key_of))]
         return grouped(found, size)
 
-    def _replica(self, pod: Json, variant: str, claim: str, asked: Mapping[str, Shape]) -> Replica:
-        """Return a pod as a replica; `asked` has the shapes that it may get, as an allocation names them."""
+    def _claimed(self, pod: Json, claim: str) -> _Got:
+        """Return what the scheduler allocated to the claim that a pod calls by this name."""
         device, taken = self._device(pod, claim)
-        ready, first = true_condition(pod, "Ready"), next(iter(asked.values()))
-        runs_on = first if device is None else self._shape(pod, claim)
-        return Replica(
-            pod=pod["metadata"]["name"],
-            variant=variant,
-            shape=runs_on or first,
-            device=device,
-            is_ready=ready is not None and device is not None and runs_on == asked.get(taken, first),
-            is_leaving="deletionTimestamp" in pod["metadata"],
-            created_at_s=seconds_of(pod["metadata"]["creationTimestamp"]),
-            scheduled_at_s=_since_s(true_condition(pod, "PodScheduled")),
-            ready_at_s=_since_s(ready),
-            prepared_at_s=_since_s(true_condition(pod, "PodReadyToStartContainers")),
-            spared_by=spared_by(pod),
-        )
+        return _Got(device, taken, None if device is None else self._shape(pod, claim))
+
+    def _plugged(self, pod: Json) -> _Got:
+        """Return what a pod has of its node's device plugin."""
+        devices = self.plugs.held.get(pod["metadata"]["uid"], ())
+        if not devices:
+            return _Got()
+        first, board = devices[0], self.plugs.boards[devices[0].gpu]
+        cards = len(devices) if first.profile is None else 1
+        return _Got(first, "", Shape(board.id, first.profile or WHOLE, cards))
 
     def _claim(self, pod: Json, claim: str) -> Json:
         """Return the claim that a pod calls by this name, empty while there is none."""
@@ -249,6 +268,24 @@ class Observer:
 def _of_groups(budgets: Iterable[DisruptionBudget], size: int) -> tuple[DisruptionBudget, ...]:
     """Return budgets in replicas of so many pods: those count pods."""
     return tuple(DisruptionBudget(budget.name, budget.allowed // size) for budget in budgets)
+
+
+def _replica(pod: Json, variant: str, got: _Got, asked: Mapping[str, Shape]) -> Replica:
+    """Return a pod as a replica; `asked` has the shapes that it may get, as an allocation names them."""
+    ready, first = true_condition(pod, "Ready"), next(iter(asked.values()))
+    return Replica(
+        pod=pod["metadata"]["name"],
+        variant=variant,
+        shape=got.shape or first,
+        device=got.device,
+        is_ready=ready is not None and got.device is not None and got.shape == asked.get(got.taken, first),
+        is_leaving="deletionTimestamp" in pod["metadata"],
+        created_at_s=seconds_of(pod["metadata"]["creationTimestamp"]),
+        scheduled_at_s=_since_s(true_condition(pod, "PodScheduled")),
+        ready_at_s=_since_s(ready),
+        prepared_at_s=_since_s(true_condition(pod, "PodReadyToStartContainers")),
+        spared_by=spared_by(pod),
+    )
 
 
 def _since_s(condition: Json | None) -> float | None:

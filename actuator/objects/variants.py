@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from actuator.manifest import GROUP, MANAGED_BY, VARIANT_LABEL, Json, digest_of, dns_label, key_of, labels_of
+from actuator.mechanisms.device_plugin import Host, shape_asked, with_shape
 from actuator.mechanisms.dra import Ask, ask_of, asks_gpu, claim_template
+from actuator.objects.granted import grant_of
 from actuator.objects.holds import may_take_held, toleration
 from fleet.boards import Board
 from fleet.errors import RefusedError
@@ -103,36 +105,62 @@ def gpu_claim(deployment: Json, templates: Mapping[str, Json]) -> tuple[str, Ask
         raise RefusedError(f"{where}: {error}") from error
 
 
-def variant_objects(
-    base: Json,
-    templates: Mapping[str, Json],
-    name: str,
-    shape: Shape,
-    boards: Sequence[Board],
-    spread_over: str = "",
-) -> tuple[Json, Json]:
-    """Return the ResourceClaimTemplate and the Deployment, at zero replicas, that make a variant.
+def is_plugged(deployment: Json, templates: Mapping[str, Json]) -> bool:
+    """Return whether the pods of a Deployment get their cards by the device plugin and nothing beside it."""
+    grant = grant_of(deployment["spec"]["template"], templates)
+    return grant is not None and grant.mechanism in {"device-plugin", "time-slicing"}
 
-    Create them in this order, and take "already exists" for done. Its pods are spread over the values of the
-    node label `spread_over` where one is given.
+
+@dataclass(frozen=True, slots=True)
+class Makings:
+    """What copies of a workload are made with.
+
+    Attributes:
+        templates: ResourceClaimTemplates of its namespace by name.
+        boards: Kinds of cards of the fleet.
+        hosts: Kinds of nodes whose device plugin offers cards.
+        spread_over: Node label over whose values their pods are spread, empty = they are not.
+    """
+
+    templates: Mapping[str, Json]
+    boards: Sequence[Board]
+    hosts: Sequence[Host] = ()
+    spread_over: str = ""
+
+
+def variant_objects(base: Json, makings: Makings, name: str, shape: Shape) -> tuple[Json, ...]:
+    """Return what makes a variant: a ResourceClaimTemplate where it takes one, the Deployment last.
+
+    It has no replicas. Create them in this order, and take "already exists" for done.
 
     Raises:
         RefusedError: The base cannot be copied, or no board of the fleet has the shape.
     """
     if not may_have_variants(base):
         raise RefusedError(f"{base['kind']} {base['metadata']['name']}: only Deployments can have variants")
-    claim, ask = gpu_claim(base, templates)
-    board = next((board for board in boards if board.id == shape.board), None)
+    where = f"Deployment {base['metadata']['name']}"
+    board = next((board for board in makings.boards if board.id == shape.board), None)
     if board is None:
-        raise RefusedError(f"Deployment {base['metadata']['name']}: no card of the fleet is a {shape.board}")
-    if shape.cards != ask.request.count:
-        spread = f"its engine's arguments spread it over {ask.request.count} cards, not over {shape.cards}"
-        raise RefusedError(f"Deployment {base['metadata']['name']}: {spread}")
+        raise RefusedError(f"{where}: no card of the fleet is a {shape.board}")
+    pods = base["spec"]["template"]["spec"]
+    if is_plugged(base, makings.templates):
+        _refuse_other_spread(where, shape, shape_asked(pods, makings.hosts).cards)
+        return (_copy(base, name, with_shape(pods, shape, makings.hosts), makings.spread_over),)
+    claim, ask = gpu_claim(base, makings.templates)
+    _refuse_other_spread(where, shape, ask.request.count)
     owner = key_of(base)
     if not may_take_held(ask.tolerations, owner):
         ask = replace(ask, tolerations=(*ask.tolerations, toleration(owner)))
     template = _owned(claim_template(owner.namespace, board, shape, ask), name, base)
-    return template, _copy(base, name, claim, template["metadata"]["name"], spread_over)
+    own = {"name": claim, "resourceClaimTemplateName": template["metadata"]["name"]}
+    claims = [own if held["name"] == claim else held for held in pods["resourceClaims"]]
+    return template, _copy(base, name, {**pods, "resourceClaims": claims}, makings.spread_over)
+
+
+def _refuse_other_spread(where: str, shape: Shape, cards: int) -> None:
+    if shape.cards != cards:
+        spread = f"its engine's arguments spread it over {cards} cards, not over {shape.cards}"
+        raise RefusedError(f"{where}: {spread}")
 
 
 def _owned(template: Json, variant: str, base: Json) -> Json:
@@ -146,7 +174,7 @@ def base_hash(base: Json) -> str:
     return digest_of(base["spec"]["template"])
 
 
-def _copy(base: Json, name: str, claim: str, template: str, spread_over: str) -> Json:
+def _copy(base: Json, name: str, pod_spec: Json, spread_over: str) -> Json:
     meta = base["metadata"]
     spec = copy.deepcopy({key: value for key, value in base["spec"].items() if key != "replicas"})
     mark = {VARIANT_LABEL: name}
@@ -156,10 +184,7 @@ def _copy(base: Json, name: str, claim: str, template: str, spread_over: str) ->
         **spec["selector"],
         "matchLabels": {**(spec["selector"].get("matchLabels") or {}), **mark},
     }
-    pods["spec"]["resourceClaims"] = [
-        {"name": claim, "resourceClaimTemplateName": template} if held["name"] == claim else held
-        for held in pods["spec"]["resourceClaims"]
-    ]
+    pods["spec"] = copy.deepcopy(pod_spec)
     _prefer(pods["spec"], "podAffinity", BESIDE if spread_over else TOGETHER)
     if spread_over:
         _spread(pods["spec"], spread_over, base["spec"]["selector"])

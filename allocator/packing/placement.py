@@ -51,7 +51,7 @@ def place(packing: Packing, cards: Sequence[Card]) -> tuple[Card, ...]:
     seated: dict[str, Card] = {}
     for index, stock in enumerate(packing.tableau.problem.stocks):
         mine = [card for card in rest if card.stock == index]
-        for card, cut in _matched(stock, mine, _targets(packing, index), staying):
+        for card, cut in _matched(stock, mine, cuts_wanted(packing, index), staying):
             seated[card.uuid] = _cut(stock, card, cut, staying[card.uuid])
     for card in seated.values():
         wanted.subtract((tenant, card.stock, seat.shape) for seat, tenant in card.held.items())
@@ -85,7 +85,7 @@ def _staying(cards: Sequence[Card], wanted: Wanted) -> dict[str, dict[Seat, Work
     return staying
 
 
-def _targets(packing: Packing, index: int) -> list[tuple[Cut, int]]:
+def cuts_wanted(packing: Packing, index: int) -> list[tuple[Cut, int]]:
     """Return the cuts of single cards of one stock with their number of cards."""
     tableau, packed = packing.tableau, packing.packed
     first, last = tableau.offsets[index], tableau.offsets[index + 1]

@@ -17,6 +17,8 @@ from foreslice.settings.calendar import CalendarSettings
 from foreslice.settings.durations import written
 from foreslice.settings.engines import AUTO, EngineSettings, LabelValues, engines_of, misfit
 from foreslice.settings.group import Group
+from foreslice.settings.http import HttpSettings
+from foreslice.settings.layouts import LayoutSettings
 from foreslice.settings.learning import LearningSettings, SharedModelSettings
 from foreslice.settings.loop import HistorySettings, HoldingSettings, LoopSettings
 from foreslice.settings.market import CardSettings, QueueSettings
@@ -85,7 +87,10 @@ class WorkloadSettings(Group):
         Isolation.HARD
     )
     replicas: ReplicaSettings = ReplicaSettings()
-    mechanism: Annotated[Literal["dra"], Field(description="how its shapes are made real")] = "dra"
+    mechanism: Annotated[
+        Literal["dra", "device-plugin"],
+        Field(description="how its shapes are made real: by claims, or by resources of the device plugin"),
+    ] = "dra"
     scheduler: Annotated[str, Field(description="scheduler that places its pods")] = "default-scheduler"
     way: Annotated[
         Way,
@@ -148,7 +153,7 @@ class EmbeddedCluster(Group):
 
 
 class KubernetesCluster(Group):
-    """A Kubernetes cluster whose cards NVIDIA's DRA driver publishes."""
+    """A Kubernetes cluster whose cards NVIDIA's DRA driver publishes, or its device plugin offers."""
 
     kind: Literal["kubernetes"]
     kubeconfig: Annotated[
@@ -161,26 +166,6 @@ class KubernetesCluster(Group):
         str | None, Field(description="context of the kubeconfig; default: its current one")
     ] = None
     lease_namespace: Annotated[Name, Field(description="where the Lease is that says who acts")] = "foreslice"
-
-
-class HttpSettings(Group):
-    """Where /metrics, /healthz and /readyz are served."""
-
-    address: Annotated[str, Field(description="address to listen on")] = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65535, description="0 takes a free one")] = 8080
-    cert_file: Annotated[Path | None, Field(description="our certificate, PEM: TLS is spoken")] = None
-    key_file: Annotated[Path | None, Field(description="key of that certificate, PEM")] = None
-    token_file: Annotated[
-        Path | None, Field(description="file with the bearer token that /metrics takes; with cert_file only")
-    ] = None
-
-    @model_validator(mode="after")
-    def _belong_together(self) -> HttpSettings:
-        if (self.cert_file is None) != (self.key_file is None):
-            raise ValueError("cert_file and key_file belong together")
-        if self.token_file is not None and self.cert_file is None:
-            raise ValueError("token_file needs cert_file: without TLS anybody on the way reads the token")
-        return self
 
 
 class Settings(Group):
@@ -210,6 +195,7 @@ class Settings(Group):
     standby: Annotated[
         StandbySettings | None, Field(description="pool of engines that sleep; default: there is none")
     ] = None
+    layouts: LayoutSettings | None = None
     http: HttpSettings = HttpSettings()
     # Not `min_length`: pydantic counts the items that are good, and would call a list of bad ones empty.
     engines: Annotated[
@@ -274,6 +260,14 @@ class Settings(Group):
             if workload.selector and self.cluster.kind != "kubernetes":
                 message = f"selects Deployments, and cluster.kind is {self.cluster.kind}"
                 raise _misplaced(message, "workloads", index, "selector")
+        return self
+
+    @model_validator(mode="after")
+    def _has_nodes_to_cut(self) -> Settings:
+        if self.layouts is not None and self.cluster.kind != "kubernetes":
+            raise _misplaced(f"are those of Nodes, and cluster.kind is {self.cluster.kind}", "layouts")
+        if self.layouts is not None and all(w.mechanism != "device-plugin" for w in self.workloads):
+            raise _misplaced("serve workloads with mechanism: device-plugin, and there is none", "layouts")
         return self
 
     @model_validator(mode="after")

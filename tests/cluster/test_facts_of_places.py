@@ -3,7 +3,7 @@
 import pytest
 
 from actuator.manifest import VARIANT_LABEL
-from actuator.objects.variants import variant_objects
+from actuator.objects.variants import Makings, variant_objects
 from fleet.boards import H100_80GB
 from fleet.shape import Shape
 from simulator.api import NODE, POD
@@ -20,7 +20,9 @@ SMALL = Shape("h100-80gb", "1g.10gb")
 def pods_of_a_copy(spread_over):
     """Labels and affinity of the pods that a copy of llama is made of."""
     whole = {"mig-3g": template("mig-3g", claim_spec(request("gpu.nvidia.com", None)))}
-    _, copy = variant_objects(deployment(), whole, "llama-1g", SMALL, (H100_80GB,), spread_over)
+    _, copy = variant_objects(
+        deployment(), Makings(whole, (H100_80GB,), spread_over=spread_over), "llama-1g", SMALL
+    )
     spec = copy["spec"]["template"]["spec"]
     wishes = {key: spec[key] for key in ("affinity", "topologySpreadConstraints") if key in spec}
     return copy["spec"]["template"]["metadata"]["labels"], wishes

@@ -3,7 +3,7 @@
 from actuator.inventory.layouts import card_layouts
 from actuator.layouts.hands import turn
 from actuator.layouts.named import entries_of, name_of
-from actuator.layouts.node import CONFIG_LABEL, PROGRESS, TAINT, Wish, as_annotation, progress_of
+from actuator.layouts.node import CONFIG_LABEL, TAINT, Wish, progress_of
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError, RefusedError
 from simulator.api import NODE, POD
@@ -114,11 +114,10 @@ class Site:
         progress = self.progress
         return frozenset([self.labels[CONFIG_LABEL], *([progress.goal, progress.before] if progress else [])])
 
-    def mark(self, node, labels, progress, *, is_held):
+    def mark(self, node, labels, notes, *, is_held):
         self.calls.append("mark")
         meta = node["metadata"]
-        annotations = {n: v for n, v in (meta.get("annotations") or {}).items() if n != PROGRESS}
-        annotations |= {PROGRESS: as_annotation(progress)} if progress is not None else {}
+        annotations = {n: v for n, v in {**(meta.get("annotations") or {}), **notes}.items() if v is not None}
         taints = [t for t in node["spec"].get("taints", []) if t["key"] != TAINT["key"]]
         taints += [dict(TAINT)] if is_held else []
         meta = {**meta, "labels": {**meta["labels"], **labels}, "annotations": annotations}

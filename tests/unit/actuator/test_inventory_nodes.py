@@ -4,7 +4,8 @@ import pytest
 
 from actuator.inventory.layouts import advertised, card_layouts
 from actuator.inventory.logs import unhealthy_cards
-from actuator.inventory.nodes import board_of, node_view, shown_by
+from actuator.inventory.nodes import node_view, shown_by
+from actuator.objects.nodes import board_of
 from fleet.boards import A100_80GB
 
 SPLIT = [

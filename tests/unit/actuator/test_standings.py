@@ -4,7 +4,7 @@ import pytest
 
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import Observer, allocated, allocated_ids
-from actuator.objects.variants import variant_objects
+from actuator.objects.variants import Makings, variant_objects
 from fleet.errors import RefusedError
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
@@ -15,7 +15,7 @@ LARGE, SMALL = Shape("h100-80gb", "3g.40gb"), Shape("h100-80gb", "1g.10gb")
 INVENTORY = SliceReader().read(h100_slices(gpus=2))
 BASE_TEMPLATE = template("mig-3g")
 SMALL_TEMPLATE, SMALL_COPY = variant_objects(
-    deployment(), {"mig-3g": BASE_TEMPLATE}, "llama-1g-10gb", SMALL, [INVENTORY.gpus[0].board]
+    deployment(), Makings({"mig-3g": BASE_TEMPLATE}, [INVENTORY.gpus[0].board]), "llama-1g-10gb", SMALL
 )
 SMALL_COPY["metadata"]["resourceVersion"] = "9"
 LARGE_DEVICE, SMALL_DEVICE = "gpu-0-mig-3g40gb-9-4", "gpu-0-mig-1g10gb-19-0"

@@ -8,6 +8,7 @@ from actuator.mechanisms.dra import ask_of
 from actuator.objects.variants import (
     PREFERRED,
     TOGETHER,
+    Makings,
     base_hash,
     gpu_claim,
     is_spread_over,
@@ -31,7 +32,7 @@ TEMPLATES = {
 
 
 def made(base=None, shape=SMALL, name="llama-1g-10gb", boards=(H100_80GB,)):
-    return variant_objects(base or deployment(), TEMPLATES, name, shape, boards)
+    return variant_objects(base or deployment(), Makings(TEMPLATES, boards), name, shape)
 
 
 def with_claims(*claims, **fields):
@@ -117,7 +118,7 @@ OWN = {"labelSelector": {"matchLabels": {"app": "llama"}}, "topologyKey": ZONE}
 class TestSpreading:
     def spec(self, base=None):
         _, variant = variant_objects(
-            base or deployment(), TEMPLATES, "llama-1g", SMALL, (H100_80GB,), spread_over=ZONE
+            base or deployment(), Makings(TEMPLATES, (H100_80GB,), spread_over=ZONE), "llama-1g", SMALL
         )
         return variant["spec"]["template"]["spec"]
 
@@ -241,7 +242,7 @@ def test_status_is_not_copied():
 )
 def test_what_cannot_have_variants_is_refused_in_one_line(reason, body):
     with pytest.raises(RefusedError, match=reason) as refused:
-        variant_objects(body, TEMPLATES, "x", SMALL, (H100_80GB,))
+        variant_objects(body, Makings(TEMPLATES, (H100_80GB,)), "x", SMALL)
 
     assert "\n" not in str(refused.value)
 

@@ -6,7 +6,7 @@ import pytest
 
 from actuator.kube.owner import Owner
 from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS
-from actuator.objects.variants import variant_objects
+from actuator.objects.variants import Makings, variant_objects
 from fleet.boards import H100_80GB
 from fleet.shape import Shape
 from tests.contract.test_cluster_contract import HALF, WEB, deployment
@@ -46,7 +46,7 @@ def served():
         server.put(DEPLOYMENTS.path("shop"), body)
     for shape, replicas in ((HALF, 0), (QUARTER, 2)):
         name = f"web-{shape.profile.partition('.')[0]}"
-        made, copy = variant_objects(web, {"web-gpu": template}, name, shape, [H100_80GB])
+        made, copy = variant_objects(web, Makings({"web-gpu": template}, [H100_80GB]), name, shape)
         copy["metadata"]["uid"] = f"u-{name}"
         server.put(CLAIM_TEMPLATES.path("shop"), made)
         server.put(DEPLOYMENTS.path("shop"), {**copy, "spec": {**copy["spec"], "replicas": replicas}})

@@ -1,0 +1,137 @@
+"""Mechanism `device-plugin`: a shape as a resource and a count of NVIDIA's device plugin, and back.
+
+A whole card is `nvidia.com/gpu`, an instance `nvidia.com/mig-<profile>` under the plugin's strategy `mixed`,
+and `nvidia.com/gpu` again under `single`, where a node's label of its product alone says which
+(NVIDIA/k8s-device-plugin README; docs/gpu-feature-discovery).
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from actuator.manifest import Json
+from fleet.boards import Board
+from fleet.errors import RefusedError
+from fleet.shape import WHOLE, Shape
+
+GPU = "nvidia.com/gpu"
+PRODUCT_LABEL = f"{GPU}.product"
+
+_MIG = re.compile(r"nvidia\.com/mig-(\d+g\.\d+gb)(?:\.(.+))?")
+_PARTS = ("requests", "limits")
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What nodes of one kind offer.
+
+    Attributes:
+        board: What their cards are.
+        product: Value of their label of the product.
+        single: Profile of which their `nvidia.com/gpu` are instances, `None` = those are whole cards.
+    """
+
+    board: Board
+    product: str
+    single: str | None = None
+
+    def shape(self, resource: str, count: int) -> Shape | None:
+        """Return what so many of a resource are here, `None` = nothing; `InputError` for several slices."""
+        profile = self.single if resource == GPU else profile_of(resource)
+        if profile is None:
+            return Shape(self.board.id, cards=count) if resource == GPU else None
+        known = any(each.name == profile for each in self.board.profiles)
+        return Shape(self.board.id, profile, count) if known else None
+
+
+def resource_of(profile: str | None) -> str:
+    """Return the resource as which an instance is offered under strategy `mixed`, `None` = a whole card."""
+    return GPU if profile is None else f"nvidia.com/mig-{profile.replace('+', '.')}"
+
+
+def profile_of(resource: str) -> str | None:
+    """Return the MIG profile that a resource names, `None` if it names none."""
+    named = _MIG.fullmatch(resource)
+    return None if named is None else "+".join(part for part in named.groups() if part)
+
+
+def asks_plugin(pod_spec: Json) -> bool:
+    """Return whether a pod spec asks for anything that NVIDIA's device plugin offers."""
+    return any(True for _ in _asked(pod_spec))
+
+
+def shape_asked(pod_spec: Json, hosts: Iterable[Host]) -> Shape:
+    """Return the shape that a pod spec asks for among what nodes offer; `RefusedError` if not exactly one."""
+    _, resource, amount = _only(pod_spec)
+    if resource.endswith(".shared"):
+        raise RefusedError(
+            f"{resource} is a card in time slices, which nothing keeps apart: not changed here"
+        )
+    count = int(amount) if amount.isdecimal() else 0
+    if count < 1 or (count > 1 and resource != GPU):
+        raise RefusedError(f"{resource}: {amount} is neither whole cards nor one instance")
+    selector = pod_spec.get("nodeSelector") or {}
+    wanted = selector.get(PRODUCT_LABEL)
+    near = [host for host in hosts if wanted in (None, host.product)]
+    if count > 1 and any(host.single for host in near):
+        raise RefusedError(f"{resource}: {amount} are instances on some nodes, which no engine spans")
+    shapes = {shape for host in near if (shape := host.shape(resource, count)) is not None}
+    if len(shapes) > 1:
+        names = " and ".join(map(str, sorted(shapes)))
+        raise RefusedError(f"{resource} is {names} alike: give a nodeSelector on {PRODUCT_LABEL}")
+    if not shapes:
+        raise RefusedError(f"no node of the fleet has cards that offer {resource}")
+    return shapes.pop()
+
+
+def with_shape(pod_spec: Json, shape: Shape, hosts: Sequence[Host]) -> Json:
+    """Return a pod spec that asks for another shape; `RefusedError` where no node can offer it."""
+    container, resource, _ = _only(pod_spec)
+    wanted, host = _offering(shape, hosts)
+    changed = copy.deepcopy(pod_spec)
+    held = changed["containers"][container]["resources"]
+    for part in _PARTS:
+        if resource in (held.get(part) or {}):
+            del held[part][resource]
+            held[part][wanted] = str(shape.cards)
+    selector = {k: v for k, v in (changed.get("nodeSelector") or {}).items() if k != PRODUCT_LABEL}
+    others = {other.shape(wanted, 1) for other in hosts} - {None, Shape(shape.board, shape.profile)}
+    if others:
+        selector[PRODUCT_LABEL] = host.product
+    changed.pop("nodeSelector", None)
+    return {**changed, "nodeSelector": selector} if selector else changed
+
+
+def _offering(shape: Shape, hosts: Sequence[Host]) -> tuple[str, Host]:
+    """Return the resource that a shape is, and a kind of node that offers it as such."""
+    resource = resource_of(None if shape.profile == WHOLE else shape.profile)
+    for host in hosts:
+        if host.board.id == shape.board:
+            if host.single == shape.profile or (shape.is_whole and host.single is None):
+                return GPU, host
+            if not shape.is_whole and host.single is None:
+                return resource, host
+    raise RefusedError(f"no node of the fleet offers {shape} by its device plugin")
+
+
+def _only(pod_spec: Json) -> tuple[int, str, str]:
+    """Return the only container that asks, by its place, for what, and how many."""
+    found = list(_asked(pod_spec))
+    if len(found) != 1 or found[0][0] < 0:
+        raise RefusedError(f"exactly one container must ask for one kind of device, found {len(found)}")
+    return found[0]
+
+
+def _asked(pod_spec: Json) -> Iterator[tuple[int, str, str]]:
+    """Yield each container by its place (-1: it runs before the others), what it asks and how many."""
+    numbered = [*((-1, one) for one in pod_spec.get("initContainers") or ())]
+    numbered += enumerate(pod_spec.get("containers") or ())
+    for place, container in numbered:
+        asked = container.get("resources") or {}
+        for name, amount in {**(asked.get("requests") or {}), **(asked.get("limits") or {})}.items():
+            plain = name.removesuffix(".shared")
+            if plain == GPU or profile_of(plain) is not None:
+                yield place, name, str(amount)

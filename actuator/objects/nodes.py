@@ -1,0 +1,70 @@
+"""What a node's own labels and resources say that its cards offer, read without any configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from actuator.manifest import Json, labels_of
+from actuator.mechanisms.device_plugin import GPU, PRODUCT_LABEL, profile_of
+from actuator.objects.slices import amount
+from fleet.boards import BOARDS, Board
+
+SHARED_GPU = f"{GPU}.shared"
+_SINGLE = re.compile(r"-MIG-(\d+g\..+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What NVIDIA's device plugin offers on a node.
+
+    Attributes:
+        labelled: Product as labelled.
+        product: The same without what feature discovery appends.
+        whole: Uncut cards that can be used.
+        unhealthy: Devices that the plugin counts but does not offer.
+        instances: MIG instances by profile.
+        replicas: How often each card is offered; 1 where it is not time-sliced.
+        single: Profile of the instances that are offered as if they were cards, `None` = none are.
+    """
+
+    labelled: str
+    product: str
+    whole: int
+    unhealthy: int
+    instances: Mapping[str, int]
+    replicas: int
+    single: str | None
+
+
+def offered_by(node: Json) -> Offered:
+    """Return what a node offers, by its labels and what of its resources can be allocated."""
+    status: Json = node.get("status") or {}
+    labels = labels_of(node)
+    labelled = str(labels.get(PRODUCT_LABEL, ""))
+    product = re.sub(r"(-SHARED|-MIG-.*)+$", "", labelled)
+    allocatable, capacity = status.get("allocatable") or {}, status.get("capacity") or {}
+    named = ((profile_of(name), count) for name, count in allocatable.items())
+    instances = {profile: amount(str(count)) for profile, count in named if profile is not None}
+    replicas = max(1, int(labels.get(f"{GPU}.replicas", 1)))
+    name = SHARED_GPU if SHARED_GPU in allocatable else GPU
+    usable, counted = (amount(str(part.get(name, 0))) for part in (allocatable, capacity))
+    if match := _SINGLE.search(labelled):
+        instances = {match[1]: usable, **instances}
+        return Offered(labelled, product, 0, counted - usable, instances, replicas, match[1])
+    whole, unhealthy = usable // replicas, (counted - usable) // replicas
+    return Offered(labelled, product, whole, unhealthy, dict(sorted(instances.items())), replicas, None)
+
+
+def board_of(product: str) -> Board | None:
+    """Return the board of a product label or name, whatever its case and separators; `None` if unknown."""
+    wanted = _plain(product)
+    return next(
+        (board for board in BOARDS.values() if wanted in map(_plain, board.product_names)),
+        None,
+    )
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())

@@ -1,0 +1,153 @@
+"""Nodes under MIG managers whose nights are for many small engines and whose days are for few large ones."""
+
+from contextlib import nullcontext
+
+import numpy as np
+
+from actuator.layouts.node import progress_of
+from allocator.need import Timing
+from capacity.estimate import CapacityModel
+from fleet.boards import H100_80GB
+from fleet.shape import Shape
+from fleet.workload import LatencyTarget, Mode, Slo, Workload, WorkloadKey
+from foreslice.compose import Surroundings, make_loop
+from foreslice.repartition import LayoutRules, Repartition
+from foreslice.rules import Rules
+from predictor.ladder import Ladder
+from simulator.api import NODE
+from simulator.layouts import EmbeddedNodes, Managed
+from simulator.mig_manager import Fault
+from simulator.traffic import Tenant
+from simulator.world import World, WorldSpec
+
+SEED, DAYS, HISTORY_S = 7, 4, 3 * 86400
+TICK_S, BUCKET_S, LAG_S, PLAN_S = 20, 60, 20, 300
+NIGHT, LARGE, DEEP = {"1g.10gb": 7}, {"3g.40gb": 1, "4g.40gb": 1}, {"7g.80gb": 1}
+BY_NIGHT = ((NIGHT,) * 4, (NIGHT,) * 4, (LARGE, LARGE, DEEP, NIGHT))
+BY_DAY = ((LARGE, LARGE, LARGE, DEEP), (LARGE, LARGE, LARGE, DEEP), (NIGHT, LARGE, DEEP, DEEP))
+
+KEYS = BULK, CHAT, DEPTH = tuple(WorkloadKey("tenants", name) for name in ("bulk", "chat", "deep"))
+_SLO = Slo(LatencyTarget(0.95, 2.0), LatencyTarget(0.95, 0.100))
+
+
+STEPS = 24
+"""Steps of ten minutes of a day that is compressed to four hours: six of them make one of the calendar's."""
+
+
+def course(night, day, edges, first):
+    """Work by step: at night, on the way between two edges, by day, and on the way back between two more.
+
+    The day of the calendar begins with step `first`.
+    """
+    levels = [night, night, day, day, night, night]
+    return np.roll(np.interp(np.arange(STEPS), [0, *edges, STEPS], levels), -first)
+
+
+def tenant(key, model, work):
+    """A workload whose offered work is this, day for day."""
+    workload = Workload(key, model, _SLO, mode=Mode.FULL)
+    capacity = CapacityModel([H100_80GB])
+    one = np.ones(1)
+    per_request = capacity.work(workload, one, one * 500, one * 200)[0]
+    rates = np.tile(work, 6 * DAYS) / per_request
+    ones = np.ones_like(rates)
+    return Tenant(workload, "daily", "made up", rates, 500 * ones, 200 * ones, ones)
+
+
+def on(profile):
+    """An instance of an H100."""
+    return Shape("h100-80gb", profile)
+
+
+def is_being_cut(node):
+    """Whether the manager was asked for another layout that is not there yet."""
+    progress = progress_of(node)
+    return progress is not None and bool(progress.asked)
+
+
+class Days:
+    """Three nodes of four cards under MIG managers, and the loop.
+
+    Args:
+        faults: What goes wrong with the changes of layouts, in their order.
+        is_day: It begins at noon with nodes cut for the day, else at midnight with nodes cut for the night.
+        acting: Whether layouts may be changed.
+    """
+
+    def __init__(self, faults=(), is_day=False, acting=True):
+        first, cuts = (11, BY_DAY) if is_day else (0, BY_NIGHT)
+        replicas = (6, 8, 3) if is_day else (40, 2, 1)
+        shapes = map(on, ("1g.10gb", "3g.40gb", "7g.80gb"))
+        self.tenants = (
+            tenant(BULK, "qwen2.5-3b-awq", course(6.0, 0.6, (4, 9, 18, 23), first)),
+            tenant(CHAT, "qwen2.5-14b-bf16", course(0.2, 2.0, (7, 11, 15, 19), first)),
+            tenant(DEPTH, "qwen2.5-32b-bf16", course(0.2, 1.6, (7, 11, 15, 19), first)),
+        )
+        self.faults = list(faults)
+        spec = WorldSpec(
+            self.tenants,
+            DAYS - 1,
+            nodes=len(cuts),
+            gpus_per_node=4,
+            managed=Managed(cuts, fault=self.next_fault),
+            begins=dict(zip(KEYS, zip(shapes, replicas, strict=True), strict=True)),
+        )
+        self.world = World(spec, SEED)
+        self.workloads = tuple(each.workload for each in self.tenants)
+        self.ticks, self.cutting_s = [], 0
+        self.rules = LayoutRules(acting=acting, dwell_s=1800.0)
+        self.restart()
+
+    def next_fault(self):
+        return self.faults.pop(0) if self.faults else Fault.NONE
+
+    def now_s(self):
+        return self.world.clock.now_s
+
+    def restart(self):
+        """Forget everything that the process knew, as a new process does."""
+        surroundings = Surroundings(
+            clock=self,
+            metrics=self.world.metrics,
+            cluster=self.world.cluster,
+            boards=(H100_80GB,),
+            before_tick=lambda: None,
+            alone=nullcontext(),
+            layouts=Repartition(EmbeddedNodes(self.world.store), self.rules),
+        )
+        self.loop = make_loop(
+            self.workloads, surroundings, Timing(), lambda w: Ladder(w.key), HISTORY_S, Rules(acting=True)
+        )
+        self.loop.forecast()
+        self.loop.plan()
+
+    def forget(self):
+        """Forget what was known of layouts, as a new process does; what nodes say of themselves stays."""
+        self.loop.layouts = Repartition(EmbeddedNodes(self.world.store), self.rules)
+        self.loop.plan()
+
+    def offer(self, node):
+        """What a node offers, by profile."""
+        held = self.world.store.get(NODE, None, node)["status"]["allocatable"]
+        return {n.removeprefix("nvidia.com/mig-"): int(c) for n, c in held.items() if "mig-" in n and int(c)}
+
+    def nodes(self):
+        """What each node offers."""
+        return {name: self.offer(name) for name in ("node-1", "node-2", "node-3")}
+
+    def summary(self):
+        return self.world.summary(int(self.world.clock.now_s) // 60 * 60)
+
+    def run(self, minutes, after_tick=lambda days: None):
+        """Turn for so long."""
+        start_s = int(self.world.clock.now_s)
+        for at_s in range(start_s, start_s + 60 * minutes + 1, TICK_S):
+            self.world.advance_to(at_s)
+            self.ticks.append(self.loop.tick())
+            after_tick(self)
+            self.cutting_s += TICK_S * sum(map(is_being_cut, self.world.store.list(NODE)))
+            if at_s % BUCKET_S == LAG_S:
+                self.loop.forecast()
+            if at_s % PLAN_S == LAG_S:
+                self.loop.plan()
+        return self

@@ -1,0 +1,105 @@
+"""Layouts of nodes under simulated MIG managers, planned by the service ahead of a morning and an evening."""
+
+import pytest
+
+from actuator.layouts.node import changes_of, is_held, progress_of
+from simulator.api import NODE
+from simulator.mig_manager import Fault
+from tests.builders.layout_days import KEYS, Days, is_being_cut
+
+CARDS = 12
+
+
+def served_throughout(days):
+    """Nobody was turned away or cut off, and nearly all were served inside their objectives."""
+    found = days.summary()
+    return (found.unserved_share, found.requests_cut, found.attainment > 0.999)
+
+
+def cut_share(days):
+    """Part of all cards' time between asking for a layout and its devices, whole nodes counted."""
+    return days.cutting_s * 4 / (CARDS * (days.now_s() - days.world.start_s))
+
+
+@pytest.fixture(scope="module")
+def morning():
+    days = Days()
+    days.first = days.nodes()
+    return days.run(100)
+
+
+def test_night_layouts_become_day_layouts_before_the_rise(morning):
+    small = [
+        sum(nodes[name].get("1g.10gb", 0) for name in nodes) for nodes in (morning.first, morning.nodes())
+    ]
+    great = [
+        sum(nodes[name].get("7g.80gb", 0) for name in nodes) for nodes in (morning.first, morning.nodes())
+    ]
+
+    assert 63 == small[0] > 2 * small[1] - 10
+    assert 1 == great[0] < 5 <= great[1]
+    assert (0, 0, True) == served_throughout(morning)
+
+
+def test_changing_layouts_takes_little_of_the_cards_and_how_long_is_remembered(morning):
+    assert 0 < cut_share(morning) <= 0.05
+    took_s = [took_s for node in morning.world.store.list(NODE) for _, took_s in changes_of(node)]
+    assert 3 <= len(took_s)
+    assert all(60 <= took for took in took_s)
+
+
+def test_one_node_changes_at_a_time_and_none_is_left_held(morning):
+    assert [] == [node["metadata"]["name"] for node in morning.world.store.list(NODE) if is_held(node)]
+    said = [[c for c in tick.conditions if ": hold:" in c or ": label:" in c] for tick in morning.ticks]
+    assert 1 == max(map(len, said))
+
+
+def test_day_layouts_become_night_layouts_whoever_goes_on():
+    """The process is a new one at every tick while a node is under way."""
+
+    def crash(days):
+        if any(progress_of(node) for node in days.world.store.list(NODE)):
+            days.forget()
+
+    days = Days(is_day=True)
+    before = days.nodes()
+    days.run(68, crash)
+    small = [sum(nodes[name].get("1g.10gb", 0) for name in nodes) for nodes in (before, days.nodes())]
+
+    assert 7 == small[0] < small[1]
+    assert [] == [node["metadata"]["name"] for node in days.world.store.list(NODE) if is_held(node)]
+    assert (0, 0, True) == served_throughout(days)
+
+
+def test_a_node_whose_change_fails_is_as_it_was_and_others_change_instead():
+    days = Days(faults=[Fault.FAILED] * 3)
+    asked = []
+
+    def note(days):
+        asked.extend(node["metadata"]["name"] for node in days.world.store.list(NODE) if is_being_cut(node))
+
+    before = days.nodes()
+    days.run(75, note)
+    failed = asked[0]
+    others = [name for name in before if name != failed]
+
+    assert before[failed] == days.offer(failed)
+    assert progress_of(days.world.store.get(NODE, None, failed)).broken_at_s is not None
+    assert any(before[name] != days.offer(name) for name in others)
+    assert (0, 0, True) == served_throughout(days)
+
+
+def test_without_acting_it_is_only_said(morning):
+    days = Days(acting=False)
+    before = days.nodes()
+    days.run(36)
+
+    assert before == days.nodes()
+    assert [] == [node["metadata"]["name"] for node in days.world.store.list(NODE) if is_held(node)]
+    assert any("should be cut otherwise" in c for tick in days.ticks for c in tick.conditions)
+    assert {str(key) for key in KEYS} >= {
+        word.rstrip(",")
+        for c in days.ticks[-1].conditions
+        for word in c.split()
+        if word.startswith("tenants/")
+    }

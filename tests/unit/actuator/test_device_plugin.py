@@ -1,0 +1,92 @@
+"""Shapes as resources of NVIDIA's device plugin."""
+
+import pytest
+
+from actuator.mechanisms.device_plugin import Host, profile_of, resource_of, shape_asked, with_shape
+from fleet.boards import A100_40GB, A100_80GB, H100_80GB
+from fleet.errors import RefusedError
+from fleet.shape import Shape
+
+H100 = Host(H100_80GB, "NVIDIA-H100-80GB-HBM3")
+A100 = Host(A100_80GB, "NVIDIA-A100-SXM4-80GB")
+OLD = Host(A100_40GB, "NVIDIA-A100-SXM4-40GB")
+SINGLE = Host(H100_80GB, "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb", "1g.10gb")
+
+
+def spec(resources, node_selector=None, **more):
+    engine = {"name": "engine", "resources": {"limits": {f"nvidia.com/{n}": c for n, c in resources.items()}}}
+    body = {"containers": [{"name": "sidecar"}, engine], **more}
+    return {**body, "nodeSelector": node_selector} if node_selector else body
+
+
+@pytest.mark.parametrize(
+    ("resources", "selector", "hosts", "shape"),
+    [
+        ({"gpu": "1"}, None, [H100], Shape("h100-80gb")),
+        ({"gpu": 4}, None, [H100], Shape("h100-80gb", cards=4)),
+        ({"mig-3g.40gb": "1"}, None, [H100], Shape("h100-80gb", "3g.40gb")),
+        ({"mig-1g.10gb.me": "1"}, None, [H100], Shape("h100-80gb", "1g.10gb+me")),
+        ({"gpu": "1"}, None, [SINGLE], Shape("h100-80gb", "1g.10gb")),
+        ({"mig-1g.5gb": "1"}, None, [H100, OLD], Shape("a100-40gb", "1g.5gb")),
+        ({"gpu": "1"}, {"nvidia.com/gpu.product": A100.product}, [H100, A100], Shape("a100-80gb")),
+    ],
+)
+def test_what_a_pod_asks_for_is_a_shape_of_what_nodes_offer(resources, selector, hosts, shape):
+    assert shape == shape_asked(spec(resources, selector), hosts)
+
+
+@pytest.mark.parametrize(
+    ("asked", "hosts", "why"),
+    [
+        (spec({"gpu": "1"}), [H100, A100], "a100-80gb:whole and h100-80gb:whole alike: give a nodeSelector"),
+        (spec({"gpu": "1"}), [H100, SINGLE], "give a nodeSelector"),
+        (spec({"mig-1g.10gb": "2"}), [H100], "neither whole cards nor one instance"),
+        (spec({"gpu": "0"}), [H100], "neither whole cards nor one instance"),
+        (spec({"gpu": "2"}), [SINGLE], "which no engine spans"),
+        (spec({"gpu.shared": "1"}), [H100], "time slices"),
+        (spec({"mig-1g.5gb": "1"}), [H100], "no node of the fleet"),
+        (spec({"gpu": "1", "mig-1g.10gb": "1"}), [H100], "exactly one container"),
+        (spec({}), [H100], "exactly one container"),
+        ({"initContainers": spec({"gpu": "1"})["containers"]}, [H100], "exactly one container"),
+    ],
+)
+def test_what_is_no_one_shape_is_refused_with_the_reason(asked, hosts, why):
+    with pytest.raises(RefusedError, match=why):
+        shape_asked(asked, hosts)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "shape", "resource", "selector"),
+    [
+        ([H100], Shape("h100-80gb", "3g.40gb"), "nvidia.com/mig-3g.40gb", None),
+        ([H100], Shape("h100-80gb"), "nvidia.com/gpu", None),
+        # The 1g.10gb of an A100 has the same resource name and less of everything.
+        ([H100, A100], Shape("h100-80gb", "1g.10gb"), "nvidia.com/mig-1g.10gb", H100.product),
+        ([H100, OLD], Shape("h100-80gb", "3g.40gb"), "nvidia.com/mig-3g.40gb", None),
+        ([SINGLE, H100], Shape("h100-80gb"), "nvidia.com/gpu", H100.product),
+        ([SINGLE], Shape("h100-80gb", "1g.10gb"), "nvidia.com/gpu", None),
+    ],
+)
+def test_another_shape_is_asked_for_so_that_no_other_can_be_given(hosts, shape, resource, selector):
+    base = spec({"mig-2g.20gb": "1"}, {"nvidia.com/gpu.product": "x", "pool": "a"})
+    base["containers"][1]["resources"]["requests"] = {"cpu": "4", "nvidia.com/mig-2g.20gb": "1"}
+    changed = with_shape(base, shape, hosts)
+
+    assert {"limits": {resource: "1"}, "requests": {"cpu": "4", resource: "1"}} == (
+        changed["containers"][1]["resources"]
+    )
+    assert {"pool": "a"} | ({"nvidia.com/gpu.product": selector} if selector else {}) == changed[
+        "nodeSelector"
+    ]
+    assert "nvidia.com/mig-2g.20gb" in base["containers"][1]["resources"]["limits"], "the base stays"
+    assert shape == shape_asked(changed, hosts)
+
+
+def test_a_shape_that_no_node_offers_is_not_asked_for():
+    with pytest.raises(RefusedError, match="no node of the fleet offers h100-80gb:3g"):
+        with_shape(spec({"gpu": "1"}), Shape("h100-80gb", "3g.40gb"), [SINGLE])
+
+
+@pytest.mark.parametrize("profile", [None, *(p.name for p in H100_80GB.profiles)])
+def test_a_resource_names_its_profile(profile):
+    assert profile == profile_of(resource_of(profile))
