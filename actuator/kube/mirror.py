@@ -18,8 +18,8 @@ ONLY_READ = frozenset({NODES, PODS})
 _READ = {
     NODES: {
         "metadata": ("name", "labels", "resourceVersion"),
-        "spec": ("unschedulable",),
-        "status": ("allocatable",),
+        "spec": ("unschedulable", "taints"),
+        "status": ("allocatable", "capacity"),
     },
     PODS: {
         "metadata": (

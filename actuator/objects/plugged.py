@@ -27,6 +27,7 @@ from fleet.mig import Layout, realise
 LAYOUT_TAINT = f"{GROUP}/layout"
 """Key of the taint by which a node whose layout changes is kept free of new pods."""
 
+_CLOSED = frozenset({LAYOUT_TAINT, "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 _CHANGING = frozenset({"pending", "rebooting"})
 
 
@@ -94,12 +95,10 @@ def plugged(nodes: Iterable[Json], pods: Iterable[Json], others: AbstractSet[str
 def takes_pods(node: Json) -> bool:
     """Return whether new pods may come: it is ready, not cordoned, and nobody changes its layout."""
     spec, labels = node.get("spec") or {}, node["metadata"].get("labels") or {}
-    conditions = (node.get("status") or {}).get("conditions") or ()
     return (
         not spec.get("unschedulable")
-        and all(taint.get("key") != LAYOUT_TAINT for taint in spec.get("taints") or ())
+        and all(taint.get("key") not in _CLOSED for taint in spec.get("taints") or ())
         and labels.get("nvidia.com/mig.config.state") not in _CHANGING
-        and all(one["status"] == "True" for one in conditions if one["type"] == "Ready")
     )
 
 

@@ -10,14 +10,10 @@ from fleet.boards import H100_80GB
 PRODUCT = H100_80GB.product_names[0].replace(" ", "-")
 
 
-def node(name="n1", labels=(), spec=None, ready="True", gpu=0):
+def node(name="n1", labels=(), spec=None, gpu=0):
     resources = {"nvidia.com/gpu": str(gpu)}
     metadata = {"name": name, "labels": {"nvidia.com/gpu.product": PRODUCT, **dict(labels)}}
-    status = {
-        "allocatable": resources,
-        "capacity": resources,
-        "conditions": [{"type": "Ready", "status": ready}],
-    }
+    status = {"allocatable": resources, "capacity": resources}
     return {"metadata": metadata, "spec": spec or {}, "status": status}
 
 
@@ -77,7 +73,7 @@ def test_what_a_pod_has_is_believed_while_the_plugin_starts_anew():
         {"spec": {"unschedulable": True}},
         {"spec": {"taints": [{"key": LAYOUT_TAINT, "effect": "NoSchedule"}]}},
         {"labels": {"nvidia.com/mig.config.state": "pending"}},
-        {"ready": "Unknown"},
+        {"spec": {"taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}]}},
     ],
     ids=["cordoned", "layout", "pending", "not ready"],
 )

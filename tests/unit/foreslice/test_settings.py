@@ -75,7 +75,7 @@ WRONG = {
     "workload is no group": (HEAD + "  - chat\n", ["5: workloads[0]: must be a group of keys (is 'chat')"]),
     "mechanism that is not made real": (
         HEAD + one(mechanism="kai"),
-        ["5: workloads[0].mechanism: must be 'dra' (is 'kai')"],
+        ["5: workloads[0].mechanism: must be 'dra' or 'device-plugin' (is 'kai')"],
     ),
     "unknown tier and router": (
         HEAD
