@@ -37,8 +37,18 @@ def group(required, **optional):
     }
 
 
-PEAK = group({"window_s": WHOLE, "quantile": NUMBER, "work": NUMBER})
 VALUE = {"type": ["number", "null"]}
+PEAK = group(
+    {
+        "window_s": WHOLE,
+        "quantile": NUMBER,
+        "work": NUMBER,
+        "is_extrapolated": {"type": "boolean"},
+        "requests_per_s": VALUE,
+        "prompt_tokens_per_s": VALUE,
+        "output_tokens_per_s": VALUE,
+    }
+)
 UNSERVED = group({"lacked": {"type": "array", "items": NUMBER}, "asked": NUMBER, "days": WHOLE})
 WORTH = group(
     {
@@ -55,6 +65,7 @@ FORECAST = group(
         "rung": TEXT,
         "made_at_s": NUMBER,
         "worth": WORTH,
+        "highest_seen": VALUE,
         "peaks": {"type": "array", "items": PEAK, "minItems": 30},
     }
 )
