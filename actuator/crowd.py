@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 
+from actuator.gate import Terms, refusal
 from fleet.change import ChangeSet, Step, Verb
 from fleet.cluster import Fleet, Replica, Standing
 from fleet.workload import WorkloadKey
@@ -49,12 +50,12 @@ class Crowd:
         """How many lead times it takes until one more is ready: those that start now come first."""
         return 1 + (len(self._starting) // self._places if self._places else 0)
 
-    def cut(self, change: ChangeSet, standing: Standing) -> ChangeSet:
+    def cut(self, change: ChangeSet, standing: Standing, terms: Terms) -> ChangeSet:
         """Return a change whose additions start no more engines than there are places, one at least.
 
-        Those for which there is none are refused as they stand.
+        Those for which there is none are refused as they stand. What may not be added takes no place.
         """
-        return replace(change, steps=tuple(self._cut(standing, step) for step in change.steps))
+        return replace(change, steps=tuple(self._cut(standing, step, terms) for step in change.steps))
 
     def refusal(self, standing: Standing, step: Step) -> str | None:
         """Return why a step of a change that was cut may not start engines now, `None` = it may."""
@@ -62,16 +63,18 @@ class Crowd:
             return None
         return f"{len(self._starting)} engines are starting, and there are {self._places} places for that"
 
-    def _cut(self, standing: Standing, step: Step) -> Step:
+    def _cut(self, standing: Standing, step: Step, terms: Terms) -> Step:
         more = _more(standing, step)
         if not more:
             return step
         granted = int(min(more, self._free))
-        self._free -= granted
         if not granted:
             self._full.add((standing.key, step.variant))
             return step
-        return replace(step, replicas=step.replicas - more + granted)
+        cut = replace(step, replicas=step.replicas - more + granted)
+        if refusal(standing, cut, terms) is None:
+            self._free -= granted
+        return cut
 
 
 def _more(standing: Standing, step: Step) -> int:

@@ -110,7 +110,7 @@ class Executor:
         pace = Pace(fleet, changes, terms, at_s, self._limits)
         crowd = Crowd(fleet, self._starts_per_node, at_s)
         tasks = [
-            replace(task, change=crowd.cut(task.change, task.standing))
+            replace(task, change=crowd.cut(task.change, task.standing, task.terms))
             for task in _tasks(changes, fleet, terms, pace, at_s)
         ]
         stepper = Stepper(self._cluster, at_s)

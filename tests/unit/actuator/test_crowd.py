@@ -16,6 +16,8 @@ from tests.builders.fleet import NOW_S, fleet, running, standing
 from tests.builders.stage import WEB, Stage
 
 HALF = Shape("h100-80gb", "3g.40gb")
+WHOLE = Shape("h100-80gb")
+ANY = Terms(Mode.FULL, Router.LEAST_LOADED, 1, {WHOLE: 1.0}, 0.0)
 TERMS = {WEB.key: Terms(Mode.FULL, Router.LEAST_LOADED, 1, {HALF: 0.5}, 0.0)}
 
 
@@ -61,6 +63,22 @@ def crowd(age_s, *, is_placed, replicas=4, per_node=2):
     return Crowd(replace(seen, standings=(ours,)), per_node, NOW_S), ours
 
 
+def raised(ours, replicas):
+    """The change that brings a workload to so many whole cards."""
+    seen, goal = running(fleet(16), ours), Configuration({WHOLE: replicas})
+    [change] = diff(seen, [Return(ours.key, goal, ("needed",))], NOW_S)
+    return change
+
+
+def test_what_may_not_be_added_takes_no_place_from_others():
+    seen, ours = crowd(HANGS_S, is_placed=True)
+    change = raised(ours, 8)
+    refused = seen.cut(change, ours, replace(ANY, mode=Mode.ADVISE))
+    assert change.steps == seen.cut(refused, ours, ANY).steps
+    [step] = change.steps
+    assert seen.refusal(ours, step) is None
+
+
 @pytest.mark.parametrize(
     ("waves", "age_s", "is_placed"),
     [
@@ -73,7 +91,5 @@ def crowd(age_s, *, is_placed, replicas=4, per_node=2):
 )
 def test_a_lead_time_more_is_reckoned_with_while_all_places_are_taken(waves, age_s, is_placed):
     seen, ours = crowd(age_s, is_placed=is_placed)
-    goal = Configuration({Shape("h100-80gb"): 6})
-    [change] = diff(running(fleet(16), ours), [Return(ours.key, goal, ("needed",))], NOW_S)
-    [step] = seen.cut(change, ours).steps
+    [step] = seen.cut(raised(ours, 6), ours, ANY).steps
     assert (waves, waves > 1) == (seen.waves, seen.refusal(ours, step) is not None)
