@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from actuator.manifest import Json, key_of, version_of
+from actuator.objects.pods import is_over
 from actuator.objects.standby import held, slice_claim, slices_of, standby_pod, turned
 from actuator.objects.variants import gpu_claim, may_have_variants
 from actuator.standby.engines import SleepingEngine
@@ -104,14 +105,21 @@ class ObjectDormitory:
         self._objects.replace(held(self._claim(pool), hold, barred))
 
     def board(self, pool: PoolSlice, workload: WorkloadKey) -> None:
-        """Create the standby pod of a workload on a slice; existing = no change."""
+        """Create the standby pod of a workload on a slice; existing = no change.
+
+        One that has ended, as those that a kubelet evicts, holds nothing but its name, and goes first.
+        """
         if problem := self.objection(workload):
             raise RefusedError(problem)
         base = self._objects.base(workload)
         if base is None:
             raise ConflictError(f"Deployment {workload} does not exist")
         templates = self._objects.templates(workload.namespace)
-        self._create(standby_pod(base, templates, pool.name, self._share))
+        made = standby_pod(base, templates, pool.name, self._share)
+        for pod in self._objects.pods(pool.namespace):
+            if key_of(pod) == key_of(made) and is_over(pod):
+                self._objects.delete(pod)
+        self._create(made)
 
     def remove(self, pool: PoolSlice, sleeper: Sleeper) -> None:
         """End a standby pod."""

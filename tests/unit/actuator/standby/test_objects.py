@@ -106,6 +106,18 @@ def test_everything_may_be_tried_again(place, dormitory):
     assert [] == list(dormitory.slices("shop"))
 
 
+def test_a_pod_that_has_ended_gives_its_name_to_the_next(place, dormitory):
+    dormitory.board(read(dormitory), ANT)
+    place.wait(30)
+    pod = place.pod("ant-s")
+    place.store.replace_status({**pod, "status": {**pod["status"], "phase": "Failed"}})
+    assert () == read(dormitory).sleepers
+    dormitory.board(read(dormitory), ANT)
+    place.wait(700)
+    dormitory.board(read(dormitory), ANT)
+    assert pod["metadata"]["uid"] != place.pod("ant-s")["metadata"]["uid"]
+
+
 def test_a_pod_of_that_name_that_is_not_ours_is_not_taken_for_one(place, dormitory):
     place.store.create(
         {
