@@ -7,7 +7,7 @@ in memory is needed to go on: a new process reads it from the cluster and the me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -24,7 +24,6 @@ from allocator.decide import Decision, Question, additions, cards_if_packed, pla
 from allocator.lead import lead_times_s
 from allocator.need import Evidence, Need, Timing, need_of, reactive_rate_per_s
 from allocator.target import Target, target
-from fleet.cards import CardShares
 from fleet.cluster import Fleet
 from fleet.demand import NowReading, Unserved
 from fleet.errors import UnavailableError
@@ -42,6 +41,7 @@ from foreslice.rules import Rules
 from foreslice.standby.terms import PoolView
 from foreslice.terms import given_up, ready_shapes, seen_of, terms_of, unknowns, within_reach_of
 from foreslice.trials import Trials
+from foreslice.unknown import UnknownDemand
 from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import MetricsSource
 from predictor.shared import Beside
@@ -149,7 +149,7 @@ class Loop:
         self._publisher = Publisher(self._cluster) if self._cluster is not None else None
         self._outlooks = observatory.blind()
         self.forecast_trouble = "no forecast has been made yet"
-        self._unknown_since_s: dict[WorkloadKey, float] = {}
+        self._unknown = UnknownDemand(FORECAST_ADDS_FOR_S)
         self._planned: Mapping[WorkloadKey, Decision] = {}
         self._planned_at_s = float("-inf")
         self._metrics_read_at_s: float | None = None
@@ -229,7 +229,7 @@ class Loop:
         self._trials.turn(question.fleet, seen.readings, seen.timing, seen.at_s)
         if self._rules.acting and not stops.everything:
             self._trials.keep(self._cluster)
-        due = tuple(self._made_safe(additions(question), question.fleet, seen.at_s))
+        due = tuple(self._unknown.made_safe(additions(question), question.fleet, seen.at_s))
         is_followed = seen.at_s - self._planned_at_s <= PLAN_HOLDS_FOR_S
         planned = self._planned if is_followed and not (stops.everything or stops.moves) else {}
         decisions = with_plans(due, planned, question.fleet, seen.at_s)
@@ -369,21 +369,3 @@ class Loop:
             quantile=self._learnt.notches.of(workload.tier),
         )
         return need_of(workload.key, workload.scheduler, workload.tier, evidence, timing)
-
-    def _made_safe(self, decisions: Iterable[Decision], fleet: Fleet, at_s: float) -> Iterator[Decision]:
-        """Yield decisions, those about long unknown demand raised to what stood before foreslice came."""
-        cards = CardShares(fleet.boards())
-        for decision in decisions:
-            if decision.need.reactive is not None:
-                self._unknown_since_s.pop(decision.workload, None)
-                yield decision
-                continue
-            unknown_s = at_s - self._unknown_since_s.setdefault(decision.workload, at_s)
-            standing = fleet.standing(decision.workload)
-            safe = standing.safe if standing is not None else None
-            if safe is None or unknown_s < FORECAST_ADDS_FOR_S:
-                yield decision
-                continue
-            goal = cards.raised(decision.goal, safe)
-            because = (f"demand has been unknown for {unknown_s / 60:.0f} min, {safe} stood before",)
-            yield decision if goal == decision.goal else replace(decision, goal=goal, because=because)
