@@ -53,30 +53,6 @@ def excess_slices(work: Floats, lead: int, quiet: int, carries: float, level: fl
     return slices
 
 
-def calibrated(needed: Needs, quantile: float, day: int, ladder: Sequence[float]) -> float:
-    """Return the least quantile that really kept `quantile` on days that came after those it was sized on.
-
-    Each day but the first is walked through: a pool is sized on the days before and judged on the day. The
-    highest of the ladder where none kept it, `quantile` itself with less than two whole days.
-
-    Args:
-        needed: Slices that workloads needed beyond their own, by step and workload, oldest first.
-        quantile: Share of the time in which the pool is to be enough.
-        day: Steps in a day.
-        ladder: Quantiles to choose from, rising.
-    """
-    days = range(day, len(needed) - day + 1, day)
-    if not days:
-        return quantile
-    total = needed.sum(axis=1)
-    for step in ladder:
-        sized = ((slices_for(needed[:start], step), total[start : start + day]) for start in days)
-        enough = np.concatenate([judged <= slices for slices, judged in sized])
-        if enough.mean() >= quantile:
-            return step
-    return ladder[-1]
-
-
 def hosts(needed: Needs, size: int) -> tuple[tuple[int, ...], ...]:
     """Return which workloads sleep together, in groups of at most `size`: those whose bursts do not meet.
 

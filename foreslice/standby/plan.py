@@ -9,13 +9,13 @@ import numpy as np
 
 from allocator.beds import Guest, House, Layout, Room, lay_out
 from allocator.need import Need, Timing
-from allocator.pool import Needs, calibrated, excess_slices, slices_for
+from allocator.pool import Needs, excess_slices, slices_for
 from allocator.turns import slices_asked
 from fleet.cluster import Standing
 from fleet.ledgers.beds import Bed
 from fleet.standby import PoolSlice
 from fleet.workload import Way, Workload, WorkloadKey
-from foreslice.outlook import DAY_BUCKETS, Outlook
+from foreslice.outlook import Outlook
 from foreslice.standby.terms import PoolTerms
 from predictor.ports import BUCKET_S
 
@@ -24,9 +24,6 @@ RISK_WINDOW_S, RISK_QUANTILE = 6 * 3600.0, 0.99
 
 USUAL = 0.98
 """Quantile of a workload's own past need of slices, which its risk is not below."""
-
-LADDER = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 1.0)
-"""Quantiles of the summed need from which the one is taken that kept what is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +90,7 @@ def beds(
     if not steps:
         return {}
     needed = np.stack([each[-steps:] for each in past], axis=1)
-    quantile = calibrated(needed, terms.quantile, DAY_BUCKETS, LADDER)
-    count = min(terms.slices, slices_for(needed, quantile))
+    count = min(terms.slices, slices_for(needed, terms.quantile))
     names = [f"foreslice-standby-{number}" for number in range(1, count + 1)]
     held = {pool.name: pool for pool in pools}
     guests = [

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allocator.pool import calibrated, excess_slices, hosts, slices_for
+from allocator.pool import excess_slices, hosts, slices_for
 
 NEEDS = st.integers(1, 6).flatmap(
     lambda n: st.lists(st.lists(st.integers(0, 5), min_size=n, max_size=n), min_size=1, max_size=20)
@@ -52,31 +52,6 @@ def test_everyone_sleeps_in_one_group_that_is_not_too_large(needs, size):
 
     assert sorted(one for group in groups for one in group) == list(range(len(needs[0])))
     assert max(map(len, groups)) <= size
-
-
-LADDER = (0.5, 0.9, 0.99, 1.0)
-
-
-def days(*peaks):
-    """Days of ten steps that rise to a peak each."""
-    return np.concatenate([np.arange(1, 11) * peak for peak in peaks])[:, np.newaxis]
-
-
-def test_a_quantile_that_was_too_low_on_days_that_came_after_is_raised():
-    assert 0.9 == calibrated(days(1, 1, 1, 1), 0.9, 10, LADDER)
-    assert 0.99 == calibrated(days(10, 11, 12, 13), 0.9, 10, LADDER)
-
-
-def test_one_that_was_higher_than_needed_is_lowered():
-    assert 0.5 == calibrated(days(10, 5, 4, 3), 0.9, 10, LADDER)
-
-
-def test_before_two_days_have_been_seen_it_is_what_was_asked_for():
-    assert 0.9 == calibrated(days(1)[:9], 0.9, 10, LADDER)
-
-
-def test_where_none_was_enough_it_is_the_highest():
-    assert 1.0 == calibrated(days(1, 5, 25, 125), 0.99, 10, LADDER)
 
 
 @pytest.mark.parametrize(
