@@ -12,7 +12,7 @@ from allocator.turns import Place, deal, short
 from fleet.cluster import Fleet
 from fleet.errors import ForesliceError
 from fleet.ledgers.beds import Bed
-from fleet.standby import Doing, PoolSlice
+from fleet.standby import Doing, PoolSlice, Sleeper
 from fleet.workload import Workload, WorkloadKey
 from foreslice.outlook import Outlook
 from foreslice.standby.asks import Asks, may_join
@@ -80,7 +80,7 @@ class Standby:
             key: insured(
                 need,
                 Insurance(
-                    self._covered(key, outlooks[key].offers, fleet),
+                    self._covered(key, outlooks[key].offers, fleet, at_s),
                     self._asks.lasting(key, at_s),
                     self._terms.level,
                 ),
@@ -163,12 +163,12 @@ class Standby:
             else:
                 yield candidate
 
-    def _covered(self, key: WorkloadKey, offers: Offers, fleet: Fleet) -> float:
+    def _covered(self, key: WorkloadKey, offers: Offers, fleet: Fleet, at_s: float) -> float:
         """Return the work that slices carry which are a workload's own now, or nobody's."""
         standing = fleet.standing(key)
         if standing is None:
             return 0.0
-        count, ready = sum(_is_open_to(pool, key) for pool in self._view.slices), standing.ready
+        count, ready = sum(_is_open_to(pool, key, at_s) for pool in self._view.slices), standing.ready
         carried = (offers.carried(ready.plus(self._terms.shape, many)) for many in range(count + 1))
         return max(carried) - offers.carried(ready)
 
@@ -178,11 +178,7 @@ def _places(pools: Iterable[PoolSlice], at_s: float) -> list[Place]:
     return [
         Place(
             pool.name,
-            frozenset(
-                s.workload
-                for s in pool.sleepers
-                if s.is_up and not s.is_leaving and at_s >= pool.barred.get(s.workload, 0.0)
-            ),
+            frozenset(s.workload for s in pool.sleepers if _may_wake(pool, s, at_s)),
             pool.hold.workload if pool.hold is not None else None,
         )
         for pool in pools
@@ -190,8 +186,13 @@ def _places(pools: Iterable[PoolSlice], at_s: float) -> list[Place]:
     ]
 
 
-def _is_open_to(pool: PoolSlice, key: WorkloadKey) -> bool:
+def _is_open_to(pool: PoolSlice, key: WorkloadKey, at_s: float) -> bool:
     sleeper = pool.sleeper(key)
-    if sleeper is None or not sleeper.is_up or sleeper.is_leaving or pool.trouble or key in pool.barred:
+    if sleeper is None or pool.trouble or not _may_wake(pool, sleeper, at_s):
         return False
     return pool.hold is None or (pool.hold.workload == key and pool.hold.doing is Doing.SERVING)
+
+
+def _may_wake(pool: PoolSlice, sleeper: Sleeper, at_s: float) -> bool:
+    is_barred = at_s < pool.barred.get(sleeper.workload, 0.0)
+    return sleeper.is_up and not sleeper.is_leaving and not is_barred

@@ -1,0 +1,33 @@
+"""What the pool is worth as insurance while an engine on it is left alone, and after."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from fleet.standby import PoolSlice, Sleeper
+from fleet.workload import Router
+from foreslice.standby.pool import Standby
+from tests.builders.deciding import need, offers, workload
+from tests.builders.fleet import fleet, key, running, shape, standing
+from tests.builders.standby import outlook, terms
+
+KEY = key("chat")
+FLEET = running(fleet(8), standing("chat", "1 x whole"))
+BARRED_UNTIL_S = 100.0
+
+
+def own(at_s, barred):
+    """Work that has to be carried without the pool, of which one slice has an engine of the workload."""
+    sleeper = Sleeper(KEY, "chat-s", "127.0.0.1", is_up=True, is_open=False)
+    pools = (PoolSlice("serving", "s", "1", sleepers=(sleeper,), barred=barred),)
+    keeper = SimpleNamespace(dormitory=SimpleNamespace(slices=lambda _: pools))
+    made = Standby(terms(shape("2g.20gb"), level=0.5), keeper, [workload()], lambda _: None)
+    made.turn(at_s, may_act=False)
+    seen = {KEY: outlook(offers(router=Router.LEAST_LOADED))}
+    return made.insured({KEY: need(up=2.0, reactive=1.0)}, seen, FLEET, at_s)[KEY].up
+
+
+@pytest.mark.parametrize(("at_s", "counts"), [(BARRED_UNTIL_S - 1, False), (BARRED_UNTIL_S, True)])
+def test_a_slice_insures_again_as_soon_as_its_engine_may_be_woken_again(at_s, counts):
+    assert 2.0 > own(at_s, {})
+    assert counts == (own(at_s, {KEY: BARRED_UNTIL_S}) == own(at_s, {}))
