@@ -115,8 +115,8 @@ class Repartition:
         That is what replicas carry that have to leave a node under way: it has to be carried elsewhere before
         they may go. And what those were to carry that wait for instances which no card is cut into any more.
         """
-        needs = with_waiting(question)
-        return needs if self._begun is None else raised(replace(question, needs=needs), self._begun)
+        needs, begun = with_waiting(question), self._begun  # plans ask beside the tick, which may end it
+        return needs if begun is None else raised(replace(question, needs=needs), begun)
 
     def turn(
         self, question: Question, terms: Mapping[WorkloadKey, Terms], stops: Halt, now_s: float
