@@ -91,6 +91,14 @@ def spec_of(trace: Path, fleet: Path, seed: int, lag_s: float) -> WorldSpec:
     tenants = tuple(
         _tenant(found, name, settings, draw) for name, draw in zip(found.rates, draws, strict=True)
     )
+    for name, tenant in zip(found.rates, tenants, strict=True):
+        called = tenant.workload.key.name
+        if not called or [each.workload.key.name for each in tenants].count(called) > 1:
+            raise InputError(
+                f"{name} comes to {called!r}, which is no name or that of another, too",
+                where=str(trace),
+                fix="give workloads names that differ in letters, digits and '-', or --level coarse",
+            )
     start_day = min(tenant.days for tenant in tenants) - round(settings.scored / DAY_S)
     if start_day < LEAST_DAYS_BEFORE:
         raise InputError(

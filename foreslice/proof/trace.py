@@ -56,6 +56,9 @@ def read_trace(path: Path) -> Trace:
         table, time = _by_minute(table, time, path), TIMES[1]
     by = WORKLOAD if WORKLOAD in table.columns else ""
     rates = {one.name: one for one in tidy(table, Columns(time, by, RATE), path)}
+    for name, one in rates.items():
+        if not np.isfinite(one.series.values).any():
+            raise InputError(f"knows no {RATE} of {name}", where=str(path), fix="leave its rows out")
     if not set(TOKENS) <= set(table.columns):
         return Trace(rates, {})
     prompt, output = (

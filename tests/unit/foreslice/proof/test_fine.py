@@ -74,3 +74,19 @@ def test_workloads_get_names_that_objects_may_have_and_are_served(files):
 def test_what_cannot_be_played_is_one_line(files, fleet, said):
     with pytest.raises(InputError, match=said):
         spec_of(*files(fleet), 1, 90.0)
+
+
+@pytest.mark.parametrize("names", [("a_b", "a-b"), ("///", "b")], ids=["alike", "empty"])
+def test_names_that_objects_cannot_have_are_one_line(files, names):
+    trace, fleet = files()
+    trace.write_text(trace.read_text().replace("Chat/a", names[0]).replace(",b,", f",{names[1]},"))
+    with pytest.raises(InputError, match="comes to"):
+        spec_of(trace, fleet, 1, 90.0)
+
+
+def test_a_workload_of_which_nothing_is_known_is_one_line(files):
+    trace, fleet = files()
+    rows = [row[: row.rindex(",") + 1] if ",b," in row else row for row in trace.read_text().split("\n")]
+    trace.write_text("\n".join(rows))
+    with pytest.raises(InputError, match="knows no rate of b"):
+        spec_of(trace, fleet, 1, 90.0)
