@@ -13,7 +13,11 @@ NAME_LABEL = "app.kubernetes.io/name"
 WHOLE_GPU = "whole-gpu"
 
 _GRACE_S = 600
-"""Longest that a pod may drain, far above any answer of the tenants."""
+"""Longest that a pod may drain, far above any answer of the tenants.
+
+Assumed of owners, not of Kubernetes, whose default is 30 s: where requests may last longer than it, replicas
+that serve are not removed.
+"""
 
 
 def whole_gpu_template(namespace: str) -> Json:

@@ -91,8 +91,8 @@ class Scheduler:
         pod = self._api.get(POD, *name)
         if pod is None or not self._is_mine(pod):
             return
-        others = self._api.list(POD)
         if asks_plugin(pod["spec"]) and not claim_names(pod):
+            others = self._api.list(POD)
             node = node_for(pod, self._api.list(NODE), others, company(pod, others))
             if node is not None:
                 self._api.create(_binding(pod, node))

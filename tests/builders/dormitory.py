@@ -25,19 +25,6 @@ LASTS_S = 2400
 RATE_PER_S = 3.0
 
 
-def sleepy(body):
-    """Return a Deployment whose engines are started with sleep mode."""
-    pods = body["spec"]["template"]["spec"]
-    container = pods["containers"][0]
-    more = {
-        "args": [*container["args"], "--enable-sleep-mode"],
-        "env": [{"name": "VLLM_SERVER_DEV_MODE", "value": "1"}],
-        "ports": [{"containerPort": 8000}],
-    }
-    template = {**body["spec"]["template"], "spec": {**pods, "containers": [{**container, **more}]}}
-    return {**body, "spec": {**body["spec"], "template": template}}
-
-
 class Dormitory:
     """Three workloads with one whole card each under steady requests, and room for two slices of a pool.
 
@@ -62,7 +49,7 @@ class Dormitory:
         start_control_plane(self.store, self.clock, Quick())
         self.store.create(whole_gpu_template("shop"))
         for each in self.workloads:
-            self.store.create(sleepy(deployment(each, 1)))
+            self.store.create(deployment(each, 1, has_sleep_mode=True))
         self.wait(60.0)
 
     def _turned(self, pod, state):

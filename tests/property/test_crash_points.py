@@ -194,6 +194,11 @@ def play(stage, act, cluster):
         stage.wait()
 
 
+def called(scene):
+    """Return the calls of the port that a scene takes at least: each tick looks, but where all is given."""
+    return WRITTEN[scene] + (0 if scene == "publish" else TICKS)
+
+
 def survives(scene, trapped):
     """Play a scene once for every call of the port, with trouble at it; return how many there were."""
     make, act = SCENES[scene]
@@ -208,13 +213,13 @@ def survives(scene, trapped):
 
 
 def test_every_write_of_the_port_is_in_a_scene():
-    called = set()
+    verbs = set()
     for make, act in SCENES.values():
         stage = make()
         trap = Trap(stage.opened(), 0, None)
         play(stage, act, trap)
-        called |= trap.called
-    assert set(WRITES) == called
+        verbs |= trap.called
+    assert set(WRITES) == verbs
 
 
 @pytest.mark.parametrize("spring", SPRINGS)
@@ -234,9 +239,7 @@ def test_nor_where_a_call_is_torn_between_two_writes(scene):
 @pytest.mark.parametrize("scene", SCENES)
 def test_nor_with_any_call_at_all_that_is_not_answered(scene):
     spring = SPRINGS["429-or-500"]
-    assert WRITTEN[scene] <= survives(
-        scene, lambda stage, number: Trap(stage.opened(), number, spring, VERBS)
-    )
+    assert called(scene) <= survives(scene, lambda stage, number: Trap(stage.opened(), number, spring, VERBS))
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -255,4 +258,4 @@ def test_another_process_that_acts_right_before_any_write_does_no_harm(scene):
 
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_watch_that_is_lost_at_any_call_gives_nothing_up(scene):
-    assert WRITTEN[scene] <= survives(scene, lambda stage, number: Deaf(stage.opened(), number))
+    assert called(scene) <= survives(scene, lambda stage, number: Deaf(stage.opened(), number))

@@ -103,7 +103,7 @@ def test_cut_cards_hold_what_is_taken_of_them_and_every_cut_is_legal(asked):
 def test_queues_keep_their_limits(asked):
     packing = pack(asked)
     taken = packing.packed.columns.charge.sum(axis=0).tolist()
-    for gpus, limit in zip(taken, asked.queues.values(), strict=False):
+    for gpus, limit in zip(taken[: len(asked.queues)], asked.queues.values(), strict=True):
         assert gpus <= limit + 1e-6
 
 

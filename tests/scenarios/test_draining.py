@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from actuator.gate import refusal
+from tests.builders.fleet import standing as stands
+from tests.builders.ticking import Scene, steady
 from tests.scenarios.test_removal_gate import Case, standing
 
 
@@ -26,3 +28,16 @@ def test_pods_that_would_be_killed_before_their_requests_are_done_stay(drain_s, 
         replace(standing(has), variants=variants), case.parsed(), replace(case.terms(), drain_s=drain_s)
     )
     assert (why is None and answer is None) or why in answer
+
+
+@pytest.mark.parametrize(("itl_s", "shrinks"), [(0.02, True), (0.1, False)])
+def test_with_the_default_of_30_s_short_requests_let_replicas_go_and_long_ones_do_not(itl_s, shrinks):
+    """Answers of 200 tokens: 4.1 s in the mean, of which one is done after 12 s for certain; and 60 s."""
+    [variant] = stands("chat", "9 x 3g.40gb").variants
+    owner = {"variants": (replace(variant, grace_s=30.0),)}
+    scene = Scene(steady(1.9), "9 x 3g.40gb", owner=owner)
+    scene.metrics.itl_s = itl_s
+    tick = scene.learn().tick()
+
+    assert shrinks == (scene.written.get(variant.name, 9) < 9)
+    assert shrinks != any("terminationGracePeriodSeconds" in result.reason for result in tick.results)

@@ -3,6 +3,8 @@
 import pytest
 
 from actuator.objects.pods import grace_s
+from tests.fakes.manifests import deployment
+from tests.unit.actuator.test_snapshot import LLAMA, fleet
 
 
 def engine(**hook):
@@ -23,3 +25,10 @@ def engine(**hook):
 )
 def test_what_pre_stop_takes_of_the_grace_period_is_not_served_in(expected, containers, more):
     assert expected == grace_s({"containers": containers, **more})
+
+
+def test_replicas_have_what_the_template_of_their_deployment_says():
+    body = deployment()
+    body["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 90
+    assert 90.0 == fleet(deployments=[body]).standing(LLAMA).own.grace_s
+    assert 30.0 == fleet().standing(LLAMA).own.grace_s

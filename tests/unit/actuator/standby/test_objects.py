@@ -165,6 +165,15 @@ def test_an_engine_without_sleep_mode_cannot_join_and_the_reason_is_one_line(
         dormitory.board(read(dormitory), ANT)
 
 
+@pytest.mark.parametrize(
+    ("expected", "change"), [(0, {}), (8123, {"ports": [{"containerPort": 8123}, {"containerPort": 1}]})]
+)
+def test_an_engine_listens_where_its_container_says(place, dormitory, expected, change):
+    _edit(place, change)
+    dormitory.board(read(dormitory), ANT)
+    assert expected == read(dormitory).sleeper(ANT).port
+
+
 def test_a_shape_that_no_card_of_the_fleet_has_makes_no_slice(dormitory):
     with pytest.raises(RefusedError, match="a100-80gb"):
         dormitory.add("shop", "t", Shape("a100-80gb"))
