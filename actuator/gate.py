@@ -80,15 +80,16 @@ def keeps(standing: Standing, pod: str, terms: Terms) -> str:
         return f"mode {allowed.label} removes nothing"
     if why_not := standing.forbidden or _held(standing, terms):
         return why_not
-    serving = {r.pod: r.shape for variant in standing.variants for r in variant.replicas if r.serves}
+    serving = {r.pod: (v, r.shape) for v in standing.variants for r in v.replicas if r.serves}
     if pod not in serving:
         return ""
-    left = standing.ready.plus(serving[pod], -1)
+    variant, shape = serving[pod]
+    left = standing.ready.plus(shape, -1)
     if left.replicas < terms.minimum:
         return f"{left} would be ready, at least {terms.minimum} replicas must be"
     if terms.distrust and _carried(left, terms) < _carried(standing.ready, terms):
         return _not_trusted(terms)
-    return _worse(left, standing.ready, terms) or ""
+    return _cut_off(standing, variant, terms) or _worse(left, standing.ready, terms) or ""
 
 
 def _not_permitted(standing: Standing, step: Step, terms: Terms) -> str | None:
@@ -185,8 +186,13 @@ def _disrupts(standing: Standing, variant: Variant, step: Step) -> str | None:
 
 def _cuts(standing: Standing, variant: Variant, step: Step, terms: Terms) -> str | None:
     """Return why pods that go would be killed before their requests are done, `None` if they would not."""
+    return _cut_off(standing, variant, terms) if _lost(variant, step) else None
+
+
+def _cut_off(standing: Standing, variant: Variant, terms: Terms) -> str | None:
+    """Return why requests of a pod that goes would be cut off, `None` if they would not."""
     lacking_s = terms.drain_s - variant.grace_s
-    if lacking_s <= 0 or not _lost(variant, step):
+    if lacking_s <= 0:
         return None
     return (
         f"requests of {variant.name} may last {terms.drain_s:.0f} s, its pods are killed after "

@@ -174,7 +174,9 @@ def _clear(seen: Seen, progress: Progress, now_s: float) -> Step:
     (first, why), *more = seen.in_the_way
     kept = f"{first} ({why})" + (f" and {len(more)} more" if more else "")
     if now_s - progress.begun_at_s > DRAINED_WITHIN_S:
-        return Step(Act.RELEASE, f"pods do not go: {kept}")
+        # Begun again at once it would close the node to new pods for as long, again and again.
+        left = replace(progress, broken_at_s=now_s)
+        return Step(Act.RELEASE, f"pods do not go: {kept}", progress=left)
     return Step(Act.WAIT, f"pods have to go first: {kept}", progress=progress)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from actuator.gate import refusal
+from actuator.gate import keeps, refusal
 from tests.builders.fleet import standing as stands
 from tests.builders.ticking import Scene, steady
 from tests.scenarios.test_removal_gate import Case, standing
@@ -28,6 +28,18 @@ def test_pods_that_would_be_killed_before_their_requests_are_done_stay(drain_s, 
         replace(standing(has), variants=variants), case.parsed(), replace(case.terms(), drain_s=drain_s)
     )
     assert (why is None and answer is None) or why in answer
+
+
+def test_nor_are_they_evicted_for_a_layout():
+    has = "w! w! w?"
+    stood = standing(has)
+    variants = tuple(replace(variant, grace_s=30.0) for variant in stood.variants)
+    pods = {r.serves: r.pod for variant in variants for r in variant.replicas}
+    terms = replace(Case("", has, "w=1", 0.0).terms(), drain_s=84.2)
+    why = keeps(replace(stood, variants=variants), pods[True], terms)
+    assert "terminationGracePeriodSeconds of w by 55 or more" in why
+    assert "" == keeps(replace(stood, variants=variants), pods[False], terms)
+    assert "" == keeps(replace(stood, variants=variants), pods[True], replace(terms, drain_s=30.0))
 
 
 @pytest.mark.parametrize(("itl_s", "shrinks"), [(0.02, True), (0.1, False)])

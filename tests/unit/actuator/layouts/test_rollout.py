@@ -82,6 +82,7 @@ def test_pods_that_never_go_give_the_node_back():
     assert "pods do not go: llm/small (karpenter.sh/do-not-disrupt: true)" == released.because
     assert "night" == site.labels[CONFIG_LABEL]
     assert "evict" not in site.calls
+    assert "refuse" == site.turn().act  # for an hour, or it would be closed to new pods again at once
 
 
 @pytest.mark.parametrize("fault", [Fault.FAILED, Fault.HOLLOW])
