@@ -76,10 +76,15 @@ def _shared_anew(tableau: Tableau, packed: Packed) -> Packed:
 
 
 def _useful(relaxation: Relaxation, effort: Effort) -> Cuts:
-    """Return the cuts that the relaxation takes or nearly takes."""
+    """Return the cuts that the relaxation takes or nearly takes, and those that stand.
+
+    What stands may be as dear at the prices of the relaxation as cutting a card anew, and is taken again only
+    where it is among them.
+    """
     cuts, solved = relaxation.cuts, relaxation.solved
     dearer = cuts.cost + solved.stock[cuts.stock] * cuts.width - cuts.counts @ solved.prices.piece
-    return cuts.take((solved.cut > ROUNDING) | (dearer <= effort.reduced_cost))
+    stands = np.isfinite(cuts.most)
+    return cuts.take((solved.cut > ROUNDING) | stands | (dearer <= effort.reduced_cost))
 
 
 def _near(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Columns:
