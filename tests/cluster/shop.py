@@ -30,6 +30,7 @@ SHOP = "shop"
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 QUIET_S = 0.3
+WEB = WorkloadKey(SHOP, "web")
 KNOWN = tuple(kind for kind in SERVING if kind not in OPTIONAL)
 MADE = {made.kind: made for made in (*KNOWN, CLAIM_TEMPLATES, AUTOSCALERS)}
 """Kinds that the owner of the namespace makes."""
@@ -106,6 +107,8 @@ class Shop:
             with self.cluster(server=server, holds=holds) as cluster:
                 for body in deployment("web", replicas=1):
                     self.create(cluster, body)
+                # News of the template has a watch of its own, which may be behind.
+                until(lambda: cluster.view([WEB]).standing(WEB))
                 self.settle(cluster)
                 yield cluster
         finally:
@@ -119,7 +122,7 @@ class Shop:
         if resource in KNOWN:
             until(lambda: _is_seen(cluster, WorkloadKey(SHOP, name)))
         elif resource is AUTOSCALERS and _target(body) == "web":
-            until(lambda: _is_scaled(cluster, WorkloadKey(SHOP, "web")))
+            until(lambda: _is_scaled(cluster, WEB))
 
     def settle(self, cluster):
         """Return when every Deployment has its pods, each pod serves or waits, and no news comes."""
