@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import signal
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -12,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 from threading import Event, Lock
-from types import FrameType
 from typing import Any
 
 import structlog
@@ -32,6 +30,7 @@ from foreslice.notices import Notices
 from foreslice.selection import settled
 from foreslice.settings.load import load, workloads_of
 from foreslice.settings.schema import Settings
+from foreslice.stopping import StoppedError, obey_signals, put_off
 from foreslice.telemetry import Telemetry
 from foreslice.tick import Loop, Tick
 
@@ -161,8 +160,7 @@ def run_forever(path: Path, *, as_json: bool, listen: str = "") -> None:
     """
     served = _address(listen) if listen else None
     _log_to_stderr()
-    for number in _STOP_SIGNALS:
-        signal.signal(number, _stop)
+    obey_signals()
     try:
         process = Process(path, as_json=as_json, listen=served)
         try:
@@ -170,7 +168,7 @@ def run_forever(path: Path, *, as_json: bool, listen: str = "") -> None:
             Event().wait()
         finally:
             process.close()
-    except _StoppedError:
+    except StoppedError:
         return
 
 
@@ -179,19 +177,6 @@ def _address(text: str) -> Address:
     if not (address and port.isdecimal() and int(port) <= MOST_PORT):
         raise InputError(f"{text} is no address and port", where="--listen", fix="write e.g. 0.0.0.0:8080")
     return address, int(port)
-
-
-class _StoppedError(BaseException):
-    """The process was told to stop, wherever it is: a start that waits for its sources is left, too."""
-
-
-_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
-def _stop(_number: int, _frame: FrameType | None) -> None:
-    for number in _STOP_SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
-    raise _StoppedError
 
 
 class Process:
@@ -237,7 +222,8 @@ class Process:
         self._every("standby", self._turn_pool, IntervalTrigger(seconds=STANDBY_S))
         at_bucket = CronTrigger(second=BUCKET_LAG_S, timezone=UTC)
         self._every("forecast", self._forecast, at_bucket)
-        self._scheduler.start()
+        with put_off():
+            self._scheduler.start()
 
     def close(self) -> None:
         """Hand the lead over, finish the running jobs and stop.
