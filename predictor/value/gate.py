@@ -35,6 +35,9 @@ BLOCK_MIN = DAY_MIN // 2
 LEAST_BLOCKS = 6
 """Blocks below which nothing is judged: three days. One draw in 64 then has none of what comes once a day."""
 
+NARROWS_MIN = LEAST_BLOCKS * BLOCK_MIN
+"""For how long a window that was widened to must not be needed before a narrower one is looked across."""
+
 LEAST_VALUE = 0.1
 """Value above which a forecast is used, if the low end of its interval is above 0, too."""
 
@@ -99,6 +102,8 @@ class Gate:
         self._said = array("f")
         self._rule: Rule | None = None
         self._worth = _too_early(0)
+        self._needed_min = self._end_min
+        self._narrows_min = 0
         self._look_across(self._terms.window)
 
     @property
@@ -115,10 +120,17 @@ class Gate:
         """Take in the next closed bucket (NaN = unknown).
 
         Where another window is looked across from now on, as lead times are learnt, what was said before is
-        forgotten: it was of something else.
+        forgotten: it was of something else. A lead time that wavers between two windows is taken for the
+        longer: else there would never be enough to judge by.
         """
-        if self.window != self._terms.window:
-            self._look_across(self._terms.window)
+        needed = self._terms.window
+        if needed >= self.window:
+            self._needed_min = self._end_min
+        if needed > self.window:
+            self._narrows_min = NARROWS_MIN
+            self._look_across(needed)
+        elif self._end_min - self._needed_min > self._narrows_min:
+            self._look_across(needed)
         if self._work or self._end_min % STRIDE == 0:
             self._work.append(work)
             self._is_bound.append(is_censored)

@@ -109,6 +109,25 @@ def test_what_was_said_of_another_window_is_not_held_against_forecasts():
     assert "over the last 3.5 days (value" in _passed(gate).worth.because
 
 
+@pytest.mark.parametrize("period", [HOUR_MIN, DAY_MIN])
+def test_a_lead_time_that_wavers_between_two_windows_is_taken_for_the_longer_until_it_stays_short(period):
+    work, lead_s, windows = _jobs(10), [900.0], []
+    gate = Gate(replace(TERMS, lead_s=lambda: lead_s[0]))
+    for minute, value in enumerate(work[: 5 * DAY_MIN].tolist(), start=1):
+        lead_s[0] = 900.0 if minute % period < period // 2 else 2700.0
+        gate.append(value, is_censored=False)
+        if gate.is_due:
+            gate.note([float(work[minute : minute + 60].max())] * len(QUANTILES), [5.3] * len(QUANTILES))
+    gate.judge()
+    assert "days (value" in _passed(gate).worth.because
+    lead_s[0] = 900.0
+    for value in work[5 * DAY_MIN :].tolist():
+        gate.append(value, is_censored=False)
+        windows.append(WINDOWS_S[gate.window])
+    assert pytest.approx(3 * DAY_MIN, abs=2) == windows.count(3600)
+    assert 1800 == windows[-1]
+
+
 def test_a_forecast_that_wastes_is_replaced_by_the_best_rule_and_why_is_said():
     work = _jobs(5)
     gate, worths = _fed(work, np.full(len(work), 4.0))
