@@ -171,7 +171,7 @@ def _retreat(judge: _Judge, limits: Limits, room: Room, failed: frozenset[Shape]
     why = "; ".join(
         f"trial of {s.name} is given up: {judge.standing.trials[s].because}" for s in sorted(failed)
     )
-    refusal = judge.refusal(goal)
+    refusal = judge.refusal(goal) or judge.gathered(goal, room)
     if goal.replicas < limits.min_replicas:
         refusal = f"at least {limits.min_replicas} replicas must be there"
     return Reshape(start if refusal else goal, room, (f"{why}; it stays: {refusal}" if refusal else why,))
@@ -202,7 +202,7 @@ def leaving(standing: Standing, goal: Configuration) -> list[Device]:
     """Return the devices given back on the way to `goal`: of each shape the newest replicas leave."""
     devices = []
     for variant in standing.variants:
-        placed = [replica for replica in variant.replicas if replica.device is not None]
+        placed = [one for one in variant.replicas if one.device is not None]
         newest_first = sorted(placed, key=lambda replica: (-replica.created_at_s, replica.pod))
         surplus = max(0, len(placed) - goal.counts.get(variant.shape, 0))
         devices += [replica.device for replica in newest_first[:surplus] if replica.device is not None]

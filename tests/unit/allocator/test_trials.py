@@ -6,6 +6,7 @@ import pytest
 
 from allocator.decide import additions, plan
 from allocator.target import target
+from fleet.host import Host
 from fleet.trial import ATTEMPTS, Trial
 from fleet.workload import Router
 from tests.builders.deciding import need, offers, question, workload
@@ -105,9 +106,29 @@ def test_nor_where_no_other_has_room():
 
 def test_nor_where_the_whole_fleet_would_be_packed_with_it():
     stands = standing("chat", "3 x whole", proven=(), trials={HALF: FAILED})
-    found = offers(OFFERED).for_standing(stands, 0.0)
-    asked = question(running(fleet(6), stands), [workload()], [need(up=1.5)], {"chat": found})
-    aims = target(question(asked.fleet, [workload()], [need(up=1.5)], {"chat": offers(OFFERED)})).goals
-    assert ["3 x 3g.40gb"] == [str(goal) for goal in aims.values()]
+    offered = offers({"3g.40gb": 0.6, "whole": 1.0})
+    found = offered.for_standing(stands, 0.0)
+    asked = question(running(fleet(6), stands), [workload()], [need(up=1.2)], {"chat": found})
+    aims = target(question(asked.fleet, [workload()], [need(up=1.2)], {"chat": offered})).goals
+    assert ["2 x 3g.40gb"] == [str(goal) for goal in aims.values()]
     assert ["2 x whole"] == [str(goal) for goal in target(asked).goals.values()]
     assert ["2 x whole"] == [str(decision.goal) for decision in plan(asked, aims)]
+
+
+@pytest.mark.parametrize(
+    ("spread", "goal", "why"),
+    [
+        (True, "1 x 3g.40gb + 2 x whole", "2 x whole would leave all replicas in one fault domain"),
+        (False, "2 x whole", "outside its objectives"),
+    ],
+)
+def test_nor_does_its_failed_replica_go_where_the_others_stand_in_one_fault_domain(spread, goal, why):
+    stands = standing("chat", "2 x whole + 1 x 3g.40gb", proven=(), trials={HALF: FAILED})
+    own_first = sorted(stands.variants, key=lambda variant: not variant.shape.is_whole)
+    hosts = {f"node-{n}": Host("b" if n == 2 else "a") for n in range(4)}
+    scene = running(fleet(4, 1, hosts=hosts), replace(stands, variants=tuple(own_first)))
+    offered = offers(OFFERED).for_standing(scene.standings[0], 0.0)
+    asked = question(scene, [workload(is_spread=spread)], [need(up=1.5)], {"chat": offered})
+    [decision] = plan(asked)
+    assert goal == str(decision.goal)
+    assert decision.because[0].endswith(why)
