@@ -199,10 +199,10 @@ def saved(shares: float, cards: int) -> float:
 
 
 def leaving(standing: Standing, goal: Configuration) -> list[Device]:
-    """Return the devices given back on the way to `goal`: of each shape the newest replicas leave."""
+    """Return the devices given back on the way to `goal`: of each shape the newest that stay leave."""
     devices = []
     for variant in standing.variants:
-        placed = [one for one in variant.replicas if one.device is not None]
+        placed = [one for one in variant.replicas if one.device is not None and not one.is_leaving]
         newest_first = sorted(placed, key=lambda replica: (-replica.created_at_s, replica.pod))
         surplus = max(0, len(placed) - goal.counts.get(variant.shape, 0))
         devices += [replica.device for replica in newest_first[:surplus] if replica.device is not None]

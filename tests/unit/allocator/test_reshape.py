@@ -6,7 +6,7 @@ import pytest
 
 from allocator.need import Timing
 from allocator.offers import Offer, Offers
-from allocator.reshape import ON_PAPER, WORTHWHILE_GPU, reshape, states_between
+from allocator.reshape import ON_PAPER, WORTHWHILE_GPU, leaving, reshape, states_between
 from allocator.room import room_of
 from fleet.workload import Router
 from tests.builders.deciding import need, offers, workload
@@ -156,3 +156,12 @@ def test_a_move_to_a_larger_shape_lowers_nothing_on_the_way():
     """Five slices cost more than they carry: equal shares allow the way up in size."""
     dear = replace(offers({"1g.10gb": 0.1, "3g.40gb": 0.5}))
     assert "1 x 3g.40gb" == str(moved("7 x 1g.10gb", dear, up=0.5).goal)
+
+
+def test_a_replica_that_drains_already_is_not_given_back_again():
+    (one,) = running(fleet(4), standing("chat", "3 x whole")).standings
+    first, second, third = one.variants[0].replicas
+    drains = replace(third, is_leaving=True, created_at_s=third.created_at_s + 60)
+    one = replace(one, variants=(replace(one.variants[0], replicas=(first, second, drains)),))
+    assert [] == leaving(one, configuration("2 x whole"))
+    assert [first.device] == leaving(one, configuration("1 x whole"))
