@@ -6,9 +6,12 @@ from itertools import product
 import numpy as np
 import pytest
 
+from allocator.packing.cards import Card
 from allocator.packing.cuts import best_shares
 from allocator.packing.pack import pack
+from allocator.packing.placement import place
 from allocator.packing.problem import Ask, Stock, is_whole
+from allocator.packing.standing import standing_on
 from allocator.packing.tableau import tableau_of
 from fleet.boards import A100_80GB, H100_80GB
 from fleet.shape import Configuration, Shape, share_of
@@ -119,6 +122,20 @@ def test_what_is_cut_and_runs_is_kept_where_that_costs_no_card():
         replace(ask("a", 1.0, works), now=now), stocks=(stock(cut={cut: 1}),), recut=0.05, restart=0.01
     )
     assert {("", "1g.10gb"): 4} == counts(pack(kept))
+
+
+def test_a_cut_that_stands_may_be_kept_though_rounding_makes_it_look_as_dear_as_a_new_one():
+    works = [
+        (0.1, {"2g.20gb": 0.1}),
+        (1.8, {"1g.10gb": 0.25}),
+        (1.1, {"4g.40gb": 0.25}),
+        (1.3, {"1g.10gb": 0.1, "2g.20gb": 0.4}),
+    ]
+    asks = [ask(f"w{n}", work, table, Router.EQUAL) for n, (work, table) in enumerate(works)]
+    asked = problem(*asks, stocks=(stock(shares=(25, 50)),))
+    placed = place(pack(asked), [Card(f"card-{n}", 0, {}) for n in range(60)])
+    again = pack(standing_on(asked, placed, recut=0.05, restart=0.01))
+    assert 6.0 == pytest.approx(again.packed.cost)
 
 
 @pytest.mark.parametrize("seed", range(5))
