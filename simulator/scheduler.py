@@ -149,9 +149,9 @@ class Scheduler:
     def _shut(self, ask: Ask) -> frozenset[DeviceId]:
         """Return the devices whose taints a claim does not tolerate."""
         shut = tuple(shut_by(self._api.list(TAINT_RULE), ask.tolerations))
-        if any(device is None for _, device in shut):
-            raise NotModelledError("taints of whole pools")
-        return frozenset((pool, device) for pool, device in shut if device is not None)
+        if any(None in each for each in shut):
+            raise NotModelledError("taints of whole pools, or of devices in any pool")
+        return frozenset((pool, device) for pool, device in shut if pool is not None and device is not None)
 
     def _allocate(self, claim: Json, devices: Devices, taken: str, pod: Json) -> None:
         """Allocate the claim, if it is not, and reserve it for the pod; the finalizer comes first."""

@@ -100,13 +100,18 @@ def holds_of(rules: Iterable[Json]) -> tuple[Hold, ...]:
     return tuple(sorted(_ours(rules), key=lambda hold: hold.device))
 
 
-def shut_by(rules: Iterable[Json], tolerations: Iterable[Json]) -> Iterator[tuple[str, str | None]]:
-    """Yield pool and device, `None` = all of it, that a request with these tolerations is not given."""
+def shut_by(rules: Iterable[Json], tolerations: Iterable[Json]) -> Iterator[tuple[str | None, str | None]]:
+    """Yield pool and device, `None` = any, that a request with these tolerations is not given.
+
+    As k8s.io/api resource/v1, DeviceTaintSelector: what it leaves out matches all, and no selector nothing.
+    """
     tolerations = tuple(tolerations)
     for rule in rules:
-        selector, taint = rule["spec"]["deviceSelector"], rule["spec"]["taint"]
-        if selector.get("driver") == DRIVER and not tolerates(tolerations, taint):
-            yield selector["pool"], selector.get("device")
+        selector: Json | None = rule["spec"].get("deviceSelector")
+        if selector is None or selector.get("driver", DRIVER) != DRIVER:
+            continue
+        if not tolerates(tolerations, rule["spec"]["taint"]):
+            yield selector.get("pool"), selector.get("device")
 
 
 def _ours(rules: Iterable[Json]) -> Iterator[Hold]:

@@ -99,6 +99,24 @@ class TestTolerations:
     def test_of_other_drivers_nothing_is_shut(self):
         assert [] == list(shut_by([changed("spec", "deviceSelector", "driver", value="other")], []))
 
+    @pytest.mark.parametrize(
+        ("selector", "shut"),
+        [
+            (None, []),
+            ({}, [(None, None)]),
+            ({"driver": "gpu.nvidia.com"}, [(None, None)]),
+            ({"pool": "n0"}, [("n0", None)]),
+            ({"device": HALF[1]}, [(None, HALF[1])]),
+        ],
+    )
+    def test_rules_of_others_shut_all_that_they_do_not_narrow_and_nothing_without_a_selector(
+        self, selector, shut
+    ):
+        assert shut == list(shut_by([changed("spec", "deviceSelector", value=selector)], []))
+        without = rule_of(hold())
+        del without["spec"]["deviceSelector"]
+        assert [] == list(shut_by([without], []))
+
     def test_devices_are_kept_from_all_but_their_owner(self):
         holds = (hold(), hold(OTHER, CODE))
         assert [{OTHER}, {HALF}, {HALF, OTHER}] == [kept_from(one, holds) for one in (CHAT, CODE, None)]
