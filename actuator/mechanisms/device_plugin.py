@@ -39,7 +39,12 @@ class Host:
     single: str | None = None
 
     def shape(self, resource: str, count: int) -> Shape | None:
-        """Return what so many of a resource are here, `None` = nothing; `InputError` for several slices."""
+        """Return what so many of a resource are here, `None` = nothing; `InputError` for several slices.
+
+        Where instances are offered as cards, none is offered by its profile.
+        """
+        if self.single is not None and resource != GPU:
+            return None
         profile = self.single if resource == GPU else profile_of(resource)
         if profile is None:
             return Shape(self.board.id, cards=count) if resource == GPU else None
