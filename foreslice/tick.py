@@ -94,6 +94,17 @@ class Tick:
         return cards_if_packed(self.fleet) if self.fleet is not None else 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """What was read at one time, and the outlooks of then, as in `Tick`; conditions are those of reading."""
+
+    at_s: float
+    fleet: Fleet | None
+    outlooks: Mapping[WorkloadKey, Outlook]
+    readings: Mapping[WorkloadKey, NowReading]
+    conditions: tuple[str, ...]
+
+
 class Loop:
     """Turns the three jobs over one cluster, one metrics source and one clock.
 
@@ -182,7 +193,8 @@ class Loop:
 
     def plan(self) -> None:
         """Work out what may be moved or removed; the next ticks follow it where it still fits."""
-        seen, question = self._observe()
+        sight = self._look()
+        seen, question = self._weighed(sight)
         self._asked = question
         if question is not None:
             self._planned = {decision.workload: decision for decision in plan(question, self._aims())}
@@ -190,7 +202,7 @@ class Loop:
         if self._standby is not None and seen.fleet is not None:
             self._standby.plan(seen.needs, seen.outlooks, seen.timing, seen.fleet, seen.at_s)
         if self.layouts is not None:
-            self.layouts.plan(lambda more_s: self._observe(more_s)[1], seen.at_s)
+            self.layouts.plan(lambda more_s: self._weighed(sight, more_s)[1], seen.at_s)
 
     def standby(self) -> tuple[Done, ...]:
         """Turn the standby pool: wake who was last seen to lack capacity, and put back who does not."""
@@ -209,11 +221,11 @@ class Loop:
 
     def question(self) -> Question | None:
         """Return what would be decided on now, `None` without a cluster to look at."""
-        return self._observe()[1]
+        return self._weighed(self._look())[1]
 
     def tick(self) -> Tick:
         """Observe, check the need, decide, diff and step once."""
-        seen, question = self._observe()
+        seen, question = self._weighed(self._look())
         if question is None or self._executor is None or self._cluster is None:
             return seen
         if self._standby is not None and seen.fleet is not None:
@@ -253,24 +265,28 @@ class Loop:
             leads=is_leader if self._rules.acting else None,
         )
 
-    def _observe(self, more_s: float = 0.0) -> tuple[Tick, Question | None]:
-        """Return what is seen now, and the question to decide on, `None` without a cluster to look at.
+    def _look(self) -> _Sight:
+        """Read cluster and metrics source, each once."""
+        at_s = self._clock.now_s()
+        conditions = [*filter(None, [self.forecast_trouble]), *self._learnt.shelf.trouble]
+        fleet, outlooks = self._view(conditions), self._outlooks
+        readings = self._readings(fleet, outlooks, at_s, conditions)
+        return _Sight(at_s, fleet, outlooks, readings, tuple(conditions))
+
+    def _weighed(self, sight: _Sight, more_s: float = 0.0) -> tuple[Tick, Question | None]:
+        """Return what was seen, and the question to decide on, `None` without a cluster to look at.
 
         `more_s` is how much longer additions are taken to need than they do.
         """
-        at_s = self._clock.now_s()
-        conditions = [*filter(None, [self.forecast_trouble]), *self._learnt.shelf.trouble]
-        fleet = self._view(conditions)
-        outlooks = self._outlooks
+        at_s, fleet, outlooks, readings = sight.at_s, sight.fleet, sight.outlooks, sight.readings
         timing = self._timings(fleet, at_s, more_s)
-        readings = self._readings(fleet, outlooks, at_s, conditions)
         needs = {
             workload.key: self._need(
                 workload, outlooks[workload.key], readings.get(workload.key), timing[workload.key], at_s
             )
             for workload in self._workloads
         }
-        conditions += [*unknowns(needs, readings, outlooks, fleet), *given_up(fleet, at_s)]
+        conditions = [*sight.conditions, *unknowns(needs, readings, outlooks, fleet), *given_up(fleet, at_s)]
         if self._standby is not None and fleet is not None:
             needs = self._standby.insured(needs, outlooks, fleet, at_s)
             conditions += self._standby.view.trouble
