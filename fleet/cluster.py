@@ -246,6 +246,10 @@ class Standing:
     forbidden: str = ""
     is_spread: bool = False
 
+    def may_gain(self, mode: Mode) -> bool:
+        """Return whether a workload's mode and its annotations let capacity be added to it."""
+        return min(mode, self.permits).may_add and not self.forbidden
+
     def is_proven(self, shape: Shape) -> bool:
         """Return whether replicas of a shape may be relied on; those that its owner runs may."""
         return self.proven is None or shape == self.own.shape or shape in self.proven

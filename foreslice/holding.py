@@ -9,7 +9,7 @@ from actuator.ports import Cluster
 from allocator.decide import Decision
 from allocator.holding import Wish, rooms_to_hold
 from fleet.cluster import Fleet, Standing
-from fleet.workload import Workload, WorkloadKey
+from fleet.workload import Mode, Workload, WorkloadKey
 from foreslice.rules import Rules
 
 
@@ -26,7 +26,7 @@ class Holding:
 
     def __init__(self, cluster: Cluster, workloads: Iterable[Workload], longest_s: float) -> None:
         self._cluster = cluster
-        self._adding = {workload.key for workload in workloads if workload.mode.may_add}
+        self._modes = {workload.key: workload.mode for workload in workloads}
         self._longest_s = longest_s
         self._breach = ""
 
@@ -66,9 +66,8 @@ class Holding:
     def _standing(self, fleet: Fleet, decision: Decision) -> Standing | None:
         """Return how the workload stands, `None` if nothing is to be written for it."""
         standing = fleet.standing(decision.workload)
-        if standing is None or standing.forbidden or standing.key not in self._adding:
-            return None
-        return standing if standing.permits.may_add else None
+        mode = self._modes.get(decision.workload, Mode.OFF)
+        return standing if standing is not None and standing.may_gain(mode) else None
 
 
 def holding_of(cluster: Cluster | None, workloads: Iterable[Workload], rules: Rules) -> Holding | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from allocator.need import Need
 from allocator.turns import Ask, slices_asked
-from fleet.cluster import Fleet, Standing
+from fleet.cluster import Fleet
 from fleet.standby import Doing, PoolSlice
 from fleet.workload import Workload, WorkloadKey
 from foreslice.outlook import Outlook
@@ -26,11 +26,6 @@ class _Moment:
     work: float
     slices: int
     lacked: float
-
-
-def may_join(workload: Workload, standing: Standing) -> bool:
-    """Return whether settings and annotations let capacity be added to a workload."""
-    return min(workload.mode, standing.permits).may_add and not standing.forbidden
 
 
 class Asks:
@@ -56,7 +51,7 @@ class Asks:
         since_s = at_s - max(HELD_S, self._terms.lasts_s)
         for key, need in needs.items():
             standing = fleet.standing(key)
-            if standing is not None and not may_join(self._workloads[key], standing):
+            if standing is not None and not standing.may_gain(self._workloads[key].mode):
                 self._seen.pop(key, None)  # it keeps what it has, and is given nothing
                 continue
             if need.reactive is None or standing is None:

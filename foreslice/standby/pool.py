@@ -15,7 +15,7 @@ from fleet.ledgers.beds import Bed
 from fleet.standby import Doing, PoolSlice, Sleeper
 from fleet.workload import Workload, WorkloadKey
 from foreslice.outlook import Outlook
-from foreslice.standby.asks import Asks, may_join
+from foreslice.standby.asks import Asks
 from foreslice.standby.plan import Candidate, beds
 from foreslice.standby.terms import PoolTerms, PoolView
 
@@ -134,7 +134,7 @@ class Standby:
                 Candidate(workload, standing, outlooks[key], needs[key], timing[key])
                 for key, workload in self._workloads.items()
                 if key.namespace == namespace and workload.tier in self._terms.tiers
-                if (standing := fleet.standing(key)) is not None and may_join(workload, standing)
+                if (standing := fleet.standing(key)) is not None and standing.may_gain(workload.mode)
             ]
             try:
                 joining = list(self._joining(meant, refused))
