@@ -1,8 +1,9 @@
 """What the forecast is worth in placing sleepers: beds dealt by it too, or by the past alone.
 
-Every slice has beds of its own, planned anew every six hours as the service plans them (`allocator.beds`),
-and is dealt each step as the service deals (`allocator.turns`); memory bounds nothing but the number of
-sleepers.
+Every slice has beds of its own, planned by the service's rule (`allocator.beds`) as often as it plans, and
+is dealt each step as the service deals (`allocator.turns`). Otherwise than in the service, plans look back
+five days in place of one, begin anew in place of keeping what stands, and go by the 95 % quantile of the
+forecast in place of 99 %; memory bounds nothing but the number of sleepers.
 """
 
 from __future__ import annotations
@@ -18,15 +19,14 @@ from allocator.turns import Ask, Place, deal
 from fleet.ledgers.beds import Bed
 from fleet.workload import WorkloadKey
 from foreslice.proof.course import Grid
+from foreslice.standby.plan import USUAL
+from foreslice.standby.pool import REPLAN_S
 from predictor.ports import Floats
 from simulator.coarse import Counts
 from simulator.pool import Excess
 
-PLANNED_EVERY_S = 6 * 3600
+PLANNED_EVERY_S = round(REPLAN_S)
 LOOKS_BACK_S = 5 * 86_400
-USUAL = 0.98
-"""Of a workload's own past need: its risk where no forecast says more."""
-
 DRAWS = 1000
 
 

@@ -20,12 +20,14 @@ from foreslice.proof.scene import Scene, drawn, scene_of
 from foreslice.proof.setting import FORESIGHT, HOLDS, RESIDUALS
 from foreslice.proof.trace import read_trace
 from foreslice.settings.durations import written
+from foreslice.standby.plan import RISK_QUANTILE
 from predictor.ports import Floats
 from predictor.value.ledger import Ledger
 from predictor.value.worth import cheapest
 
 FORESEEN = 0.95
-"""Quantile of the peak of the next six hours by which beds are dealt."""
+"""Quantile of the peak of the next six hours by which beds are dealt; the service goes by
+`standby.plan.RISK_QUANTILE`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,9 @@ def run_pool(trace: Path, fleet: Path, asked: Asked, seed: int, *, as_json: bool
             low, high = placing.interval
             console.print(
                 f"beds dealt by the forecast, too, leave {placing.ratio:.2f} [{low:.2f}, {high:.2f}] times "
-                f"what beds dealt by the past alone leave, on {placing.slices} slices."
+                f"what beds dealt by the past alone leave, on {placing.slices} slices. Plans look back five "
+                f"days, keep nothing that stands and go by the {FORESEEN:.0%} quantile; the service's look "
+                f"back one day, keep what is nearly as good and go by {RISK_QUANTILE:.0%}."
             )
     console.print(
         "Simulated: no queue; slices are shared by any sleeper of their group, the fullest are served "
