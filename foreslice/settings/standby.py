@@ -35,7 +35,7 @@ class StandbySettings(Group):
     ]
     tiers: Annotated[
         tuple[Literal["economy", "balanced", "strict"], ...],
-        Field(min_length=1, description="tiers that it insures"),
+        Field(json_schema_extra={"minItems": 1}, description="tiers that it insures"),
     ] = ("economy", "balanced", "strict")
     quantile: Annotated[
         float, Field(ge=0.5, le=0.999, description="share of the time in which it is to be enough")
@@ -53,6 +53,13 @@ class StandbySettings(Group):
         Path | None,
         Field(description="file with the bearer token that engines want; default: they want none"),
     ] = None
+
+    @field_validator("tiers")
+    @classmethod
+    def _insures_some(cls, tiers: tuple[str, ...]) -> tuple[str, ...]:
+        if not tiers:  # not `min_length`, which takes a list of bad ones for an empty one
+            raise ValueError("must not be empty")
+        return tiers
 
     @field_validator("profile")
     @classmethod

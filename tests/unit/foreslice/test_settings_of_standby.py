@@ -50,6 +50,17 @@ def test_what_cannot_work_is_said_where_it_stands(tmp_path, expected, said):
     assert expected in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("tiers", "expected"),
+    [("[gold]", "standby.tiers[0]: must be 'economy'"), ("[]", "standby.tiers: must not")],
+)
+def test_tiers_that_are_wrong_are_one_line(tmp_path, tiers, expected):
+    with pytest.raises(InputError, match=r".") as raised:
+        load(written(tmp_path, f"standby: {{slices: 4, host_memory_gib: 500, tiers: {tiers}}}\n"))
+    assert expected in str(raised.value)
+    assert 1 == str(raised.value).count("standby.tiers")
+
+
 def test_a_pool_needs_a_cluster(tmp_path):
     path = tmp_path / "settings.yaml"
     alone = GOOD.replace("embedded}\ncluster: {kind: embedded}", "file, path: x.csv}\ncluster: {kind: none}")
