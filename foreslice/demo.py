@@ -18,7 +18,7 @@ from foreslice import show
 from foreslice.demo_view import View
 from foreslice.replay import Day, Policy, Progress, Replayed, replay, shipped_day
 from foreslice.report.page import page
-from foreslice.report.table import DISCLOSURE, HEAD, readings, rows, summary
+from foreslice.report.table import HEAD, disclosure, readings, rows, summary
 from simulator.traffic import Tenant
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def tell(days: list[Replayed], day: Day, title: str, console: Console) -> None:
     for row in rows(days):
         table.add_row(*row)
     console.print(table)
-    for line in (*readings(days, day), DISCLOSURE):
+    for line in (*readings(days, day), disclosure(day)):
         console.print(line)
 
 

@@ -71,12 +71,14 @@ class Day:
             their own.
         length_s: How much of it.
         timing: Times that decisions look across.
+        traffic: What the rates of its traffic are, for people.
     """
 
     seed: int
     spec: Callable[[], WorldSpec]
     length_s: int = DAY_S
     timing: Timing = field(default_factory=Timing)
+    traffic: str = "real request rates of ten-minute steps, who sent how much when"
 
 
 def shipped_day(seed: int, length_s: int = DAY_S) -> Day:
@@ -153,6 +155,7 @@ class Replayed:
         capacity: Ready capacity by workload and minute, lower bound; empty for a policy without a loop.
         peaks: Forecasts by workload; likewise.
         cards: Number of cards in the fleet.
+        board: Their kind.
         held: What was held of them, in order of time.
         steps: What was written, in order.
         rungs: Forecaster in use at the end, by workload.
@@ -166,6 +169,7 @@ class Replayed:
     capacity: Mapping[WorkloadKey, Floats]
     peaks: Mapping[WorkloadKey, Peaks]
     cards: int
+    board: str
     held: tuple[Held, ...]
     steps: tuple[StepTaken, ...]
     rungs: Mapping[WorkloadKey, str]
@@ -352,6 +356,7 @@ class _Recorder:
             capacity={key: np.array(ready[:n]) for key, ready in self._capacity.items() if ready},
             peaks={key: _peaks_of(made) for key, made in self._peaks.items() if made},
             cards=len(gpus),
+            board=gpus[0].board.id,
             held=tuple(_held(world, gpus, end_s)),
             steps=tuple(self._steps),
             rungs=self._rungs,

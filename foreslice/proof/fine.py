@@ -70,6 +70,7 @@ def day_of(trace: Path, fleet: Path, seed: int, lag_s: float) -> Day:
         partial(spec_of, trace, fleet, seed, lag_s),
         days * DAY_S,
         replace(USUAL, lead_s=lag_s, regrow_s=lag_s, quiet_s=read_fleet(fleet).quiet),
+        f"rates of {trace.name}, means of ten minutes and scaled as the fleet file says",
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from foreslice.replay import Day, Replayed
 from foreslice.report.figures import cards_figure, cards_in_use_figure, demand_figure, steps_figure
 from foreslice.report.html import div, rendered
-from foreslice.report.table import DISCLOSURE, HEAD, TENANTS_HEAD, Tenants, readings, rows, tenant_rows
+from foreslice.report.table import HEAD, TENANTS_HEAD, Tenants, disclosure, readings, rows, tenant_rows
+from simulator.traffic import DAY_S
 
 
 def page(days: Sequence[Replayed], tenants: Tenants, day: Day) -> str:
@@ -16,9 +17,10 @@ def page(days: Sequence[Replayed], tenants: Tenants, day: Day) -> str:
     return rendered(
         "foreslice.report",
         "page.html.j2",
-        disclosure=DISCLOSURE,
+        disclosure=disclosure(day),
+        span="One day" if day.length_s == DAY_S else f"{day.length_s / DAY_S:.3g} days",
         seed=day.seed,
-        cards=ours.cards,
+        cards=f"{ours.cards} {ours.board}",
         lead=f"{day.timing.lead_s:.0f} s",
         table={"head": HEAD, "rows": rows(days)},
         reading=readings(days, day),

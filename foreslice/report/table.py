@@ -12,12 +12,6 @@ from simulator.traffic import Tenant
 
 Tenants = Mapping[WorkloadKey, Tenant]
 
-DISCLOSURE = (
-    "Simulated: cards, nodes, the cluster's API, its delays and the engines; no figure is a measurement of "
-    "hardware. Semi-synthetic: real request rates of ten-minute steps made continuous, arrivals drawn within "
-    "them. Real: who sent how much when, and the code that forecasts, decides and acts."
-)
-
 HEAD = ("policy", "GPU-hours", "vs static", "SLO met", "unserved", "changes", "starts", "cut")
 
 TENANTS_HEAD = (
@@ -33,6 +27,15 @@ TENANTS_HEAD = (
 
 LEAST_PRIZE = 1.05
 """Below this ratio of the rule's GPU-hours to the oracle's, what a forecast is worth is noise."""
+
+
+def disclosure(day: Day) -> str:
+    """Return what is real of a replay, and what is not."""
+    return (
+        "Simulated: cards, nodes, the cluster's API, its delays and the engines; no figure is a measurement "
+        f"of hardware. Semi-synthetic: {day.traffic}, made continuous, arrivals drawn within them. Real: the "
+        "code that forecasts, decides and acts."
+    )
 
 
 def rows(days: Sequence[Replayed]) -> list[tuple[str, ...]]:
@@ -120,7 +123,7 @@ def summary(days: Sequence[Replayed], tenants: Tenants, day: Day) -> dict[str, A
     """Return the figures for scripts; the same seed gives the same."""
     return {
         "seed": day.seed,
-        "disclosure": DISCLOSURE,
+        "disclosure": disclosure(day),
         "policies": {
             str(day.policy): {
                 "gpu_hours": round(day.summary.gpu_hours, 4),

@@ -6,7 +6,8 @@ import pytest
 
 from fleet.errors import InputError
 from foreslice.proof.fine import day_of, spec_of
-from foreslice.replay import Policy, replay
+from foreslice.replay import Policy, replay, shipped_day
+from foreslice.report.table import disclosure
 
 DAYS, STEPS = 3, 144
 MODEL = "    model: qwen2.5-7b-bf16\n    slo: {ttft: {p95: 2s}, itl: {p95: 80ms}}\n"
@@ -37,6 +38,12 @@ def test_the_scored_days_are_played_and_those_before_are_history(files):
 
     assert (2, 86400) == (day.spec().start_day, day.length_s)
     assert (180.0, 180.0) == (day.timing.lead_s, day.timing.regrow_s)
+
+
+def test_traffic_is_said_to_be_that_of_the_trace_and_not_real_because_the_shipped_one_is(files):
+    said = disclosure(day_of(*files(), seed=1, lag_s=180.0))
+    assert "Semi-synthetic: rates of trace.csv, means of ten minutes" in said
+    assert ("real request rates" in said, "real request rates" in disclosure(shipped_day(1))) == (False, True)
 
 
 def test_engines_load_as_much_longer_as_the_lag_is(files):
