@@ -22,12 +22,24 @@ def obey_signals() -> None:
 
 @contextmanager
 def put_off() -> Iterator[None]:
-    """Have signals wait until a block is through, for what cannot be ended while it is half started."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    """Have signals wait until a block of the main thread is through, for what cannot be ended half started.
+
+    The handlers are put by, not the signals blocked: a mask is one thread's, and any other thread of the
+    process would take the signal and have the main thread handle it at once.
+    """
+    told: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        told.append(number)
+
+    before = {number: signal.signal(number, note) for number in _SIGNALS}
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if told:
+            signal.raise_signal(told[0])
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:

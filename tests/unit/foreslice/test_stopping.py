@@ -2,6 +2,8 @@
 
 import os
 import signal
+import time
+from threading import Event, Thread
 
 import pytest
 
@@ -22,6 +24,7 @@ def start(started, number):
     with put_off():
         started.append("first half")
         os.kill(os.getpid(), number)
+        time.sleep(0.02)  # for another thread to take it, which is what would have it handled here
         started.append("second half")
 
 
@@ -31,6 +34,20 @@ def test_what_is_being_started_is_started_before_it_is_stopped(number):
     started = []
     with pytest.raises(StoppedError):
         start(started, number)
+    assert ["first half", "second half"] == started
+
+
+@pytest.mark.usefixtures("_obeyed")
+def test_a_signal_is_put_off_whichever_thread_takes_it():
+    started, done = [], Event()
+    beside = Thread(target=done.wait)
+    beside.start()
+    try:
+        with pytest.raises(StoppedError):
+            start(started, signal.SIGTERM)
+    finally:
+        done.set()
+        beside.join()
     assert ["first half", "second half"] == started
 
 
