@@ -8,7 +8,7 @@ features (volatility, burst history, clients, other tenants) were measured to ad
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -17,9 +17,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from predictor.calendar import Calendar
+from predictor.highest import trailing_highest
 from predictor.ports import Bools, Floats
 from predictor.steps import DAY_S, StepSeries
-from predictor.trailing import shifted, trailing
+from predictor.trailing import padded, shifted, trailing, trailing_mean
 
 LEVEL_HALF_LIFE_S = 1800.0
 """Half-life of the level that features and targets are relative to."""
@@ -120,7 +121,7 @@ def features(
         }
         tables[window_s] = Features(
             names=tuple(columns),
-            rows=np.column_stack([np.asarray(column, dtype=np.float32) for column in columns.values()]),
+            rows=_side_by_side(columns.values(), len(newest_demand)),
             level=past.level[since:],
             last=newest_demand + past.floor[since:],
             floor=past.floor[since:],
@@ -138,15 +139,15 @@ def ahead(values: Floats, width: int, target: Target) -> Floats:
     if target is Target.STEP:
         asked = values[width:]
     else:
-        windows = np.lib.stride_tricks.sliding_window_view(values[1:], width) if len(values) > width else None
-        asked = windows.max(axis=1) if windows is not None else values[:0]
+        highest = trailing_highest(np.where(np.isnan(values), np.inf, values), width)[width:]
+        asked = np.where(np.isinf(highest), np.nan, highest)
     return np.concatenate([asked, np.full(len(values) - len(asked), np.nan)])
 
 
 def newest(series: StepSeries) -> Floats:
     """Return by step the newest demand: the mean of five minutes, or the last step where that is longer."""
     width = series.steps_in(NEWEST_S)
-    mean = series.values if width == 1 else trailing(series.values, width, 1, 0).mean
+    mean = series.values if width == 1 else trailing_mean(series.values, width, 0)
     last_known = np.maximum.accumulate(np.where(np.isfinite(mean), np.arange(len(mean)), 0))
     return mean[last_known]
 
@@ -155,7 +156,14 @@ def ago(asked: Floats, back: int, width: int) -> Floats:
     """Return by step what came of the window `back` steps ago, NaN where that is not known by now."""
     if back < width:
         return np.full(len(asked), np.nan)
-    return pd.Series(asked).shift(back).to_numpy(np.float64)
+    return shifted(asked, back, 0)
+
+
+def _side_by_side(columns: Collection[Floats], rows: int) -> Table:
+    table = np.empty((rows, len(columns)), np.float32)
+    for place, column in enumerate(columns):
+        table[:, place] = column
+    return table
 
 
 def _is_bound(series: StepSeries, width: int) -> Bools:
@@ -200,9 +208,8 @@ class _Past:
         """Return means over a length of time that ended so many steps before, on the log scale."""
         width = self.series.steps_in(length_s)
         first = max(0, self.since - steps)
-        means = trailing(self.series.values[: max(0, len(self.series) - steps)], width, 1, first).mean
-        unknown = np.full(len(self.series) - self.since - len(means), np.nan)
-        return self.relative(np.concatenate([unknown, means]))
+        means = trailing_mean(self.series.values[: max(0, len(self.series) - steps)], width, first)
+        return self.relative(padded(means, len(self.series) - self.since))
 
 
 def _recent(past: _Past) -> dict[str, Floats]:
