@@ -22,6 +22,10 @@ from foreslice.standby.terms import PoolTerms, PoolView
 REPLAN_S = 6 * 3600.0
 """Least time between two plans of who sleeps where: each move costs a load."""
 
+LATE_S = 20.0
+"""A wake that takes longer is not counted on, nor is any other engine of that workload: its own capacity is
+ordered."""
+
 Members = Mapping[str, frozenset[WorkloadKey]]
 """Who should sleep on each slice of a namespace, by name of the slice."""
 
@@ -166,7 +170,7 @@ class Standby:
     def _covered(self, key: WorkloadKey, offers: Offers, fleet: Fleet, at_s: float) -> float:
         """Return the work that slices carry which are a workload's own now, or nobody's."""
         standing = fleet.standing(key)
-        if standing is None:
+        if standing is None or any(_fails(pool, key, at_s) for pool in self._view.slices):
             return 0.0
         count, ready = sum(_is_open_to(pool, key, at_s) for pool in self._view.slices), standing.ready
         carried = (offers.carried(ready.plus(self._terms.shape, many)) for many in range(count + 1))
@@ -191,6 +195,14 @@ def _is_open_to(pool: PoolSlice, key: WorkloadKey, at_s: float) -> bool:
     if sleeper is None or pool.trouble or not _may_wake(pool, sleeper, at_s):
         return False
     return pool.hold is None or (pool.hold.workload == key and pool.hold.doing is Doing.SERVING)
+
+
+def _fails(pool: PoolSlice, key: WorkloadKey, at_s: float) -> bool:
+    """Return whether a workload's engine stuck here of late, or takes long to wake now."""
+    hold, sleeper = pool.hold, pool.sleeper(key)
+    is_waking = hold is not None and hold.workload == key and hold.doing is Doing.SERVING
+    is_late = is_waking and at_s - hold.since_s > LATE_S and not (sleeper is not None and sleeper.is_open)
+    return is_late or at_s < pool.barred.get(key, 0.0)
 
 
 def _may_wake(pool: PoolSlice, sleeper: Sleeper, at_s: float) -> bool:

@@ -64,7 +64,7 @@ def weeks_of(name, step_min, tier, lead_s, share):
     ("name", "step_min", "lead_s", "share"),
     [("taxi", 30, 240.0, 0.6), ("taxi", 30, 900.0, 0.6), ("taxi", 30, 900.0, 1.0), ("jobs", 5, 900.0, 1.0)],
 )
-def test_what_may_go_unserved_does_and_no_more_than_half_as_much_again(tier, name, step_min, lead_s, share):
+def test_no_more_goes_unserved_than_half_as_much_again_as_may(tier, name, step_min, lead_s, share):
     """Also where forecasts are too sure of themselves: errors taken for six tenths of what they are."""
     weeks = weeks_of(name, step_min, tier, lead_s, share)
     assert len(weeks) >= WEEKS - 1
@@ -74,3 +74,9 @@ def test_what_may_go_unserved_does_and_no_more_than_half_as_much_again(tier, nam
 def test_a_quantile_that_was_too_low_is_raised_within_weeks():
     first, *_, last = weeks_of("jobs", 5, Tier.ECONOMY, 240.0, 1.0)
     assert last < first / 2
+
+
+def test_a_quantile_that_was_too_high_is_lowered_until_about_as_much_goes_unserved_as_may():
+    first, *later = weeks_of("taxi", 30, Tier.STRICT, 900.0, 1.0)
+    assert first < 0.1 * Tier.STRICT.unserved_share
+    assert np.mean(later) == pytest.approx(Tier.STRICT.unserved_share, rel=0.3)
