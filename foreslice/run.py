@@ -276,7 +276,9 @@ class Process:
         self._last_tick_s = self._wall.now_s()
 
     def _turn_pool(self) -> None:
-        for done in self._setup.standby():
+        turned = self._setup.standby()
+        self._telemetry.wakes.observe(turned)
+        for done in turned:
             said = {"slice": done.slice, "act": done.act.verb, "workload": str(done.act.workload)}
             self._log.info("standby", **said, because=done.problem or done.act.because)
 

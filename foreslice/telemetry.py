@@ -13,6 +13,7 @@ from fleet.cluster import Fleet
 from fleet.occupancy import blast_radius, cards_in
 from fleet.shape import Configuration
 from fleet.workload import WorkloadKey
+from foreslice.standby.metrics import Wakes, pool_gauges
 from foreslice.tick import Tick
 
 TICK_BUCKETS_S = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
@@ -39,6 +40,7 @@ class Telemetry(Collector):
             ("verb", "outcome"),
             registry=self.registry,
         )
+        self.wakes = Wakes(self.registry)
         self.failures = Counter(
             "foreslice_job_failures",
             "Jobs that ended in an error nobody expected: bugs.",
@@ -176,6 +178,8 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
     yield GaugeMetricFamily(
         "foreslice_conditions", "Reasons for which something is not done now.", len(tick.conditions)
     )
+    if tick.pool is not None:
+        yield from pool_gauges(tick.pool)
     if tick.fleet is not None:
         yield GaugeMetricFamily(
             "foreslice_gpus_in_use", "Cards with an allocated device.", tick.fleet.gpus_in_use

@@ -229,7 +229,7 @@ class Loop:
         if question is None or self._executor is None or self._cluster is None:
             return seen
         if self._standby is not None and seen.fleet is not None:
-            self._standby.note(seen.needs, seen.outlooks, seen.fleet, seen.at_s)
+            self._standby.asks.note(seen.needs, seen.outlooks, seen.fleet, seen.at_s)
         read_at_s = self._metrics_read_at_s
         is_leader = self._cluster.is_leader()
         stops = halt(

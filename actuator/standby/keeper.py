@@ -43,11 +43,13 @@ class Done:
         slice: Slice that it was about.
         act: What was done.
         problem: Why it failed, empty = it was done.
+        held_s: Seconds for which the slice had been held as it was, 0 = it was nobody's.
     """
 
     slice: str
     act: Act
     problem: str = ""
+    held_s: float = 0.0
 
     def __str__(self) -> str:
         held = f" ({self.act.doing.value})" if self.act.doing is not None else ""
@@ -99,7 +101,7 @@ class Keeper:
             except ForesliceError as error:
                 yield Done(pool.name, act, str(error))
                 return
-            yield Done(pool.name, act)
+            yield Done(pool.name, act, held_s=at_s - left.hold.since_s if left.hold is not None else 0.0)
             if act.verb in TAKES_TIME:
                 return
             left = next((one for one in self.dormitory.slices(pool.namespace) if one.name == pool.name), None)

@@ -40,6 +40,9 @@ class Standby:
         keeper: Turns its slices.
         workloads: Workloads that are looked after.
         bed: Given a workload, what its engine takes of device and host.
+
+    Attributes:
+        asks: Who asks for slices, told of every tick.
     """
 
     def __init__(
@@ -50,7 +53,7 @@ class Standby:
         self._workloads = {workload.key: workload for workload in workloads}
         self._namespaces = tuple(sorted({workload.key.namespace for workload in workloads}))
         self._bed = bed
-        self._asks = Asks(terms, workloads)
+        self.asks = Asks(terms, workloads)
         self._members: Mapping[str, Members] = {}
         self._planned_at_s = float("-inf")
         self._refused: tuple[str, ...] = ()
@@ -61,16 +64,6 @@ class Standby:
     def view(self) -> PoolView:
         """How the pool stood when it was last turned."""
         return self._view
-
-    def note(
-        self,
-        needs: Mapping[WorkloadKey, Need],
-        outlooks: Mapping[WorkloadKey, Outlook],
-        fleet: Fleet,
-        at_s: float,
-    ) -> None:
-        """Take in what is asked of each workload now, and what it carries of its own."""
-        self._asks.note(needs, outlooks, fleet, at_s)
 
     def insured(
         self,
@@ -85,7 +78,7 @@ class Standby:
                 need,
                 Insurance(
                     self._covered(key, outlooks[key].offers, fleet, at_s),
-                    self._asks.lasting(key, at_s),
+                    self.asks.lasting(key, at_s),
                     self._terms.level,
                 ),
             )
@@ -112,7 +105,7 @@ class Standby:
                 trouble.append(f"standby pool of {namespace}: {error}")
         if done:
             self._failed = tuple(f"standby pool: {each}" for each in done if each.problem)
-        asks = self._asks.of(pools)
+        asks = self.asks.of(pools)
         lacking = short(asks, deal(asks, _places(pools, at_s))) if pools else {}
         trouble += [f"standby pool: {pool.trouble}" for pool in pools if pool.trouble]
         told = (*trouble, *self._refused, *self._failed)
@@ -129,7 +122,7 @@ class Standby:
     ) -> None:
         """Work out anew how large the pool is and who sleeps where; not while anybody needs it."""
         is_blind = any(outlook.is_blind for outlook in outlooks.values())
-        if is_blind or at_s - self._planned_at_s < REPLAN_S or self._asks.of(self._view.slices):
+        if is_blind or at_s - self._planned_at_s < REPLAN_S or self.asks.of(self._view.slices):
             return
         refused: list[str] = []
         planned = {}
@@ -154,7 +147,7 @@ class Standby:
         members = self._members.get(namespace, standing)
         for name in sorted(members.keys() - standing.keys()):
             self._keeper.dormitory.add(namespace, name, self._terms.shape)
-        wishes = deal(self._asks.of(pools), _places(pools, at_s))
+        wishes = deal(self.asks.of(pools), _places(pools, at_s))
         wanted = {name: Wanted(here, wishes.get(name)) for name, here in members.items()}
         yield from self._keeper.turn(pools, wanted, at_s)
 
@@ -199,10 +192,12 @@ def _is_open_to(pool: PoolSlice, key: WorkloadKey, at_s: float) -> bool:
 
 def _fails(pool: PoolSlice, key: WorkloadKey, at_s: float) -> bool:
     """Return whether a workload's engine stuck here of late, or takes long to wake now."""
+    if at_s < pool.barred.get(key, 0.0):
+        return True
     hold, sleeper = pool.hold, pool.sleeper(key)
-    is_waking = hold is not None and hold.workload == key and hold.doing is Doing.SERVING
-    is_late = is_waking and at_s - hold.since_s > LATE_S and not (sleeper is not None and sleeper.is_open)
-    return is_late or at_s < pool.barred.get(key, 0.0)
+    if hold is None or hold.workload != key or hold.doing is not Doing.SERVING:
+        return False
+    return at_s - hold.since_s > LATE_S and not (sleeper is not None and sleeper.is_open)
 
 
 def _may_wake(pool: PoolSlice, sleeper: Sleeper, at_s: float) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from allocator.need import Timing
+from allocator.target import Target
 from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
 from fleet.demand import Mix
@@ -12,7 +13,8 @@ from fleet.workload import Mode, Way
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory
 from foreslice.rules import Rules
-from foreslice.tick import Loop
+from foreslice.standby.terms import PoolView
+from foreslice.tick import Loop, Tick
 from predictor.ladder import Ladder
 from tests.builders.deciding import workload
 from tests.builders.fleet import fleet, key, running, standing
@@ -27,6 +29,12 @@ NOON = 180
 
 CAPACITY = CapacityModel([H100_80GB])
 DOWN = "demand now is not read: the metrics source does not answer"
+
+
+def telling_all():
+    """A tick of which every metric tells something, if only that there is nothing."""
+    target = Target({}, {}, 0, 0.0, 0.0, (), {})
+    return Tick(START_S, fleet=fleet(1), target=target, leads=True, pool=PoolView())
 
 
 def rate_of(work, of):

@@ -10,13 +10,11 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from allocator.target import Target
 from foreslice.cli import app
 from foreslice.settings.schema import Settings
 from foreslice.settings.yaml_file import keys_of
 from foreslice.telemetry import Telemetry
-from foreslice.tick import Tick
-from tests.builders.fleet import NOW_S, fleet
+from tests.builders.ticking import telling_all
 from tests.house.settings_table import rows, table
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -74,7 +72,7 @@ def test_every_metric_is_explained_and_no_other(pages):
     [text] = [text for path, text in pages.items() if path.name == "operate.md"]
     explained = set(re.findall(r"^\| `(foreslice_\w+)` \|", text, re.MULTILINE))
     telemetry = Telemetry()
-    telemetry.observe(Tick(NOW_S, fleet=fleet(1), target=Target({}, {}, 0, 0.0, 0.0, (), {}), leads=True))
+    telemetry.observe(telling_all())
     # A counter is read under the name of its samples.
     exported = {
         f"{metric.name}_total" if metric.type == "counter" else metric.name

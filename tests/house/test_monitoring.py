@@ -6,10 +6,8 @@ import re
 import pytest
 import yaml
 
-from allocator.target import Target
 from foreslice.telemetry import Telemetry
-from foreslice.tick import Tick
-from tests.builders.fleet import NOW_S, fleet
+from tests.builders.ticking import telling_all
 from tests.house.test_docs import anchors
 
 METRIC = re.compile(r"\bforeslice_\w+")
@@ -19,7 +17,7 @@ METRIC = re.compile(r"\bforeslice_\w+")
 def exported():
     """Names under which each metric is read."""
     telemetry = Telemetry()
-    telemetry.observe(Tick(NOW_S, fleet=fleet(1), target=Target({}, {}, 0, 0.0, 0.0, (), {}), leads=True))
+    telemetry.observe(telling_all())
     suffixes = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}
     return {
         f"{metric.name}{suffix}"

@@ -15,6 +15,8 @@ CHAT = 'namespace="shop",workload="chat"'
 ASKED = f'foreslice_need_replicas{{{CHAT},kind="reactive"}}'
 CARRIED = f"foreslice_carried_replicas{{{CHAT}}}"
 SHORT = f"foreslice_short_replicas{{{CHAT}}}"
+ENGINES_SHORT = f"foreslice_standby_short_slices{{{CHAT}}}"
+STUCK = f"foreslice_standby_stuck_total{{{CHAT}}}"
 AGE = f"foreslice_forecast_age_seconds{{{CHAT}}}"
 RADIUS = f"foreslice_blast_radius_ratio{{{CHAT}}}"
 READY = f'foreslice_standing_replicas{{{CHAT},shape="h100-80gb:whole",state="ready"}}'
@@ -33,6 +35,8 @@ WELL = {
     ASKED: "2x120",
     CARRIED: "2.5x120",
     SHORT: "0x120",
+    ENGINES_SHORT: "0x120",
+    STUCK: "0x120",
     AGE: "80x120",
     RADIUS: "0.5x120",
     READY: "2x120",
@@ -48,6 +52,8 @@ WRONG = {
     "ForesliceTwoLead": {SECOND: "1x120"},
     "ForesliceDemandNotCarried": {CARRIED: "1.9x120"},
     "ForesliceShort": {SHORT: "0.1x120"},
+    "ForesliceStandbyShort": {ENGINES_SHORT: "1x120"},
+    "ForesliceStandbyStuck": {STUCK: "0+1x120"},
     "ForesliceForecastOld": {AGE: "700x120"},
     "ForesliceSettingsRefused": {SETTINGS: "0x120"},
     "ForesliceHeldBack": {CONDITIONS: "1x120"},
@@ -57,7 +63,7 @@ WRONG = {
     "ForesliceBug": {BUGS: "0x100 1x20"},
 }
 # What a test of one minute's step cannot show: these wait for no `for`, but for enough to have happened.
-AFTER_MIN = {"ForesliceStepsFail": (1, 30), "ForesliceBug": (99, 102)}
+AFTER_MIN = {"ForesliceStepsFail": (1, 30), "ForesliceStandbyStuck": (1, 30), "ForesliceBug": (99, 102)}
 
 
 def minutes(rule):

@@ -12,6 +12,7 @@ from allocator.target import Target
 from fleet.change import Step, Verb
 from fleet.demand import Mix, Worth
 from foreslice.outlook import Outlook
+from foreslice.standby.terms import PoolView
 from foreslice.telemetry import Telemetry
 from foreslice.tick import Tick
 from predictor.shared import Beside
@@ -44,6 +45,11 @@ NAMES = {
     "foreslice_settings_usable",
     "foreslice_shadow_loss_ratio",
     "foreslice_short_replicas",
+    "foreslice_standby_asked_slices",
+    "foreslice_standby_engines",
+    "foreslice_standby_short_slices",
+    "foreslice_standby_stuck",
+    "foreslice_standby_wake_seconds",
     "foreslice_standing_replicas",
     "foreslice_steps",
     "foreslice_target_gap_ratio",
@@ -75,6 +81,7 @@ def tick(name="chat", reactive=0.4, peaks=..., short=0.25, conditions=()):
         target=Target({}, {}, 3, 3.0, 2.0, (), {}),
         shadow=Beside("0123456789ab", "ba9876543210", 40, 0.9),
         leads=True,
+        pool=PoolView(),
     )
 
 
@@ -203,6 +210,8 @@ def test_before_the_first_tick_nothing_is_claimed():
     assert {
         "foreslice_job_failures",
         "foreslice_settings_usable",
+        "foreslice_standby_stuck",
+        "foreslice_standby_wake_seconds",
         "foreslice_steps",
         "foreslice_tick_seconds",
     } == set(families(Telemetry()))
