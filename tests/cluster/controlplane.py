@@ -75,8 +75,9 @@ class ControlPlane:
             "current-context": "test",
         }
         path = self.logs / f"{name}.kubeconfig"
-        path.write_text(json.dumps(body, indent=2))
-        return path
+        whole = path.with_suffix(".new")
+        whole.write_text(json.dumps(body, indent=2))
+        return whole.replace(path)  # a part that starts may be reading it
 
     def start(self, name, *arguments, health):
         """Start a part, without waiting for it."""
