@@ -19,6 +19,7 @@ class Hold:
         purpose: What for, one clause.
         until_s: When it ends by itself, seconds since the epoch.
         uid: Which object of the cluster it is, empty before it is one.
+        name: Name of that object, likewise.
     """
 
     device: DeviceId
@@ -26,6 +27,7 @@ class Hold:
     purpose: str
     until_s: float
     uid: str = field(default="", compare=False)
+    name: str = field(default="", compare=False)
 
 
 def kept_from(owner: WorkloadKey | None, holds: Iterable[Hold]) -> frozenset[DeviceId]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from math import isinf
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.holds import end, holds_in
 from actuator.manifest import Json
-from fleet.errors import InputError, RefusedError
+from fleet.errors import ConflictError, InputError, RefusedError
 from fleet.holds import Hold
 from foreslice.doors import api_server_of
 from foreslice.owners import kubernetes, tell
@@ -42,16 +42,18 @@ def run_release(config: Path, names: Sequence[str], *, every: bool, is_dry: bool
     with closing(api_server_of(kubernetes(load(config)), config.parent)) as server:
         try:
             held = [hold for hold in holds_in(server) if every or str(hold.owner) in names]
-            for hold in () if is_dry else held:
-                end(server, hold)
+            ended = () if is_dry else _ended(server, held)
         except RefusedError as error:
             fix = "use a kubeconfig that may list and delete DeviceTaintRules"
             raise InputError(str(error), where=str(config), fix=fix) from error
-    word = "held" if is_dry else "released"
-    lines = [f"{hold_as_text(hold)}{'' if is_dry else ': released'}" for hold in held]
-    if is_dry and held:
-        lines.append("nothing was released; --yes does it")
-    tell({word: [hold_as_json(hold) for hold in held]}, lines or ["nothing is held"], as_json=as_json)
+    if is_dry:
+        lines = [*map(hold_as_text, held), *["nothing was released; --yes does it"] * bool(held)]
+        told = {"held": held}
+    else:
+        lines = [f"{hold_as_text(hold)}: released" for hold in ended]
+        told = {"released": ended}
+    said = {word: [hold_as_json(hold) for hold in holds] for word, holds in told.items()}
+    tell(said, lines or ["nothing is held"], as_json=as_json)
 
 
 def released(server: ApiServer, is_over: Callable[[Hold], bool], *, is_sure: bool) -> tuple[Hold, ...]:
@@ -63,21 +65,29 @@ def released(server: ApiServer, is_over: Callable[[Hold], bool], *, is_sure: boo
         is_sure: Whether room may be held at all; where it may not, having no right to look is no error.
     """
     try:
-        over = tuple(hold for hold in holds_in(server) if is_over(hold))
-        for hold in over:
-            end(server, hold)
+        return _ended(server, filter(is_over, holds_in(server)))
     except RefusedError as error:
         if not is_sure:
             return ()
         fix = "apply deploy/rbac/hold.yaml"
         raise InputError(str(error), where="holding", fix=fix) from error
-    return over
+
+
+def _ended(server: ApiServer, holds: Iterable[Hold]) -> tuple[Hold, ...]:
+    """End holds and return those that were; one whose device was given to another meanwhile is over."""
+    ended = []
+    for hold in holds:
+        with suppress(ConflictError):
+            end(server, hold)
+            ended.append(hold)
+    return tuple(ended)
 
 
 def hold_as_text(hold: Hold) -> str:
     """Return a hold as one line."""
     pool, device = hold.device
-    return f"{hold.owner} holds {device} of {pool} until {_until(hold)}: {hold.purpose}"
+    what = f"{device or 'all devices'} of {pool or 'all nodes'}"
+    return f"{hold.owner} holds {what} until {_until(hold)}: {hold.purpose}"
 
 
 def hold_as_json(hold: Hold) -> Json:

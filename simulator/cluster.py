@@ -11,7 +11,7 @@ from actuator.objects.holds import rule_of
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
 from actuator.objects.plugged import plugged
 from actuator.objects.rehearsal import Stage, rewrites
-from actuator.objects.slices import SliceReader
+from actuator.objects.slices import SliceReader, publishing
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.objects.targets import status_of as advice_status
 from actuator.objects.targets import target_of
@@ -134,9 +134,8 @@ class EmbeddedCluster(Marks):
 
     def release(self, hold: Hold) -> None:
         """End a hold that was seen, and none that came after it."""
-        name = rule_of(hold)["metadata"]["name"]
-        if self._store.get(TAINT_RULE, None, name) is not None:
-            self._store.delete(TAINT_RULE, None, name, uid=hold.uid)
+        if self._store.get(TAINT_RULE, None, hold.name) is not None:
+            self._store.delete(TAINT_RULE, None, hold.name, uid=hold.uid)
 
     def publish(self, workload: WorkloadKey, advice: Advice) -> None:
         """Say where a workload should be, in place of what was said before."""
@@ -171,10 +170,10 @@ class EmbeddedCluster(Marks):
 
     def _makings(self, workload: WorkloadKey) -> Makings:
         templates = self._store.list(CLAIM_TEMPLATE, workload.namespace)
-        plugs = plugged(self._store.list(NODE), ())
+        hosts = plugged(self._store.list(NODE), (), publishing(self._store.list(SLICE))).hosts
         boards = self.view([workload]).boards()
         named = {body["metadata"]["name"]: body for body in templates}
-        return Makings(named, boards, plugs.hosts, self._spreading.of(workload))
+        return Makings(named, boards, hosts, self._spreading.of(workload))
 
     def _base(self, workload: WorkloadKey) -> Json:
         """Return the workload's own Deployment; `RefusedError` if there is none."""

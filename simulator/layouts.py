@@ -9,7 +9,7 @@ import yaml
 
 from actuator.layouts.format import VERSION
 from actuator.layouts.named import Cut, entries_of
-from actuator.layouts.node import CONFIG_LABEL, TAINT, progress_of
+from actuator.layouts.node import CONFIG_LABEL, TAINT
 from actuator.manifest import Json, labels_of, selects, version_of
 from actuator.mechanisms.device_plugin import PRODUCT_LABEL
 from fleet.boards import Board
@@ -91,15 +91,6 @@ class EmbeddedNodes:
         metadata = {**body["metadata"], "resourceVersion": version}
         self._api.replace({**body, "metadata": metadata, "data": {FILE: text}})
 
-    def layouts_in_use(self) -> frozenset[str]:
-        """Return the names that nodes are labelled with, or are on the way to."""
-        found: set[str] = set()
-        for node in self.nodes():
-            progress = progress_of(node)
-            found |= {str(labels_of(node).get(CONFIG_LABEL, ""))}
-            found |= {progress.goal, progress.before} if progress is not None else set()
-        return frozenset(found - {""})
-
     def mark(
         self, node: Json, labels: Mapping[str, str], notes: Mapping[str, str | None], *, is_held: bool
     ) -> None:
@@ -112,14 +103,11 @@ class EmbeddedNodes:
         taints += [dict(TAINT)] if is_held else []
         self._api.replace({**node, "metadata": metadata, "spec": {**spec, "taints": taints}})
 
-    def evict(self, pod: str) -> None:
-        """Evict a pod; `RefusedError` while a budget keeps it."""
-        namespace, _, name = pod.partition("/")
-        body = self._api.get(POD, namespace, name)
-        if body is None:
-            raise ConflictError(f"Pod {pod} does not exist")
+    def evict(self, pod: Json) -> None:
+        """Evict a pod that was seen, and none that came after it; `RefusedError` while a budget keeps it."""
+        namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
         for budget in self._api.list(BUDGET, namespace):
             allowed = (budget.get("status") or {}).get("disruptionsAllowed", 0)
-            if selects(budget["spec"]["selector"], labels_of(body)) and not allowed:
+            if selects(budget["spec"]["selector"], labels_of(pod)) and not allowed:
                 raise RefusedError("Cannot evict pod as it would violate the pod's disruption budget.")
-        self._api.delete(POD, namespace, name)
+        self._api.delete(POD, namespace, name, uid=pod["metadata"]["uid"])

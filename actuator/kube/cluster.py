@@ -40,7 +40,7 @@ from actuator.objects.groups import as_deployment
 from actuator.objects.history import PlanReader
 from actuator.objects.plugged import plugged
 from actuator.objects.rehearsal import Stage, rewrites
-from actuator.objects.slices import SliceReader
+from actuator.objects.slices import SliceReader, publishing
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.objects.variants import NOWHERE, Makings, Spreading, is_variant_of, variant_objects
 from actuator.objects.writers import scalers_of
@@ -308,7 +308,8 @@ class KubeCluster(Holds):
     def _makings(self, workload: WorkloadKey) -> Makings:
         """Return what copies of a workload are made with."""
         templates = self._mirror.list(Scope(CLAIM_TEMPLATES, workload.namespace))
-        hosts = plugged(self._mirror.list(Scope(NODES)), ()).hosts
+        nodes, slices = (self._mirror.list(Scope(kind)) for kind in (NODES, SLICES))
+        hosts = plugged(nodes, (), publishing(slices)).hosts
         boards = self.view([workload]).boards()
         named = {body["metadata"]["name"]: body for body in templates}
         return Makings(named, boards, hosts, self._spreading.of(workload))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.errors import NotFoundError
@@ -33,30 +32,29 @@ def holds_in(server: ApiServer) -> tuple[Hold, ...]:
 
 def end(server: ApiServer, hold: Hold) -> None:
     """End a hold that was seen, and none that came after it; one that is gone = no change."""
-    path = TAINT_RULES.path(name=rule_of(hold)["metadata"]["name"])
     with suppress(NotFoundError):
-        server.request("DELETE", path, {"preconditions": {"uid": hold.uid}})
+        server.request("DELETE", TAINT_RULES.path(name=hold.name), {"preconditions": {"uid": hold.uid}})
 
 
 class Holds(Records):
-    """Writes holds, and reads back what was made of them: a rule without its device taints a whole node."""
+    """Writes holds, once a dry run has shown what becomes of them: a rule without its device taints more."""
 
     def hold(self, hold: Hold) -> None:
         """Keep new claims of others off a device; `ConflictError` where it is held already."""
         rule = rule_of(hold)
         try:
-            kept = self._create(_SCOPE, rule)
+            kept = self._server.create(_SCOPE.path, rule, is_dry=True)
         except NotFoundError as error:
             raise RefusedError(NO_RULES) from error
         for field in ("deviceSelector", "taint"):
             if not rule["spec"][field].items() <= (kept["spec"].get(field) or {}).items():
-                self.release(replace(hold, uid=kept["metadata"]["uid"]))
                 raise RefusedError(DROPPED.format(field=field))
+        self._create(_SCOPE, rule)
 
     def release(self, hold: Hold) -> None:
         """End a hold that was seen, and none that came after it; one that is gone = no change."""
         self._fence()
         end(self._server, hold)
-        held = self._mirror.get(_SCOPE, rule_of(hold)["metadata"]["name"])
+        held = self._mirror.get(_SCOPE, hold.name)
         if held is not None and held["metadata"]["uid"] == hold.uid:
             self._mirror.drop(_SCOPE, held)

@@ -8,8 +8,8 @@ from actuator.kube.apiserver import MERGE, ApiServer
 from actuator.kube.errors import NotFoundError
 from actuator.kube.listing import Lister
 from actuator.kube.resources import CONFIG_MAPS, NODES, PODS
-from actuator.layouts.node import CONFIG_LABEL, TAINT, progress_of
-from actuator.manifest import Json, labels_of, version_of
+from actuator.layouts.node import TAINT
+from actuator.manifest import Json, version_of
 from fleet.errors import InputError, RefusedError, UnavailableError
 
 FILE = "config.yaml"
@@ -65,15 +65,6 @@ class NodeDoor:
         body = {"metadata": {"resourceVersion": version}, "data": {FILE: text}}
         self._server.request("PATCH", self._path, body, content_type=MERGE)
 
-    def layouts_in_use(self) -> frozenset[str]:
-        """Return the names that nodes are labelled with, or are on the way to."""
-        found: set[str] = set()
-        for node in self.nodes():
-            progress = progress_of(node)
-            found |= {str(labels_of(node).get(CONFIG_LABEL, ""))}
-            found |= {progress.goal, progress.before} if progress is not None else set()
-        return frozenset(found - {""})
-
     def mark(
         self, node: Json, labels: Mapping[str, str], notes: Mapping[str, str | None], *, is_held: bool
     ) -> None:
@@ -91,14 +82,15 @@ class NodeDoor:
         }
         self._server.request("PATCH", NODES.path("", node["metadata"]["name"]), body, content_type=MERGE)
 
-    def evict(self, pod: str) -> None:
-        """Evict a pod; `RefusedError` while a budget keeps it."""
+    def evict(self, pod: Json) -> None:
+        """Evict a pod that was seen, and none that came after it; `RefusedError` while a budget keeps it."""
         self._fence()
-        namespace, _, name = pod.partition("/")
+        namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
         body = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
             "metadata": {"namespace": namespace, "name": name},
+            "deleteOptions": {"preconditions": {"uid": pod["metadata"]["uid"]}},
         }
         try:
             self._server.request("POST", PODS.path(namespace, name, "eviction"), body)

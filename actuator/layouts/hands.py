@@ -9,9 +9,17 @@ from typing import Protocol
 from actuator.layouts.config_file import with_configs
 from actuator.layouts.format import configs_in
 from actuator.layouts.named import is_ours, other_of
-from actuator.layouts.node import CONFIG_LABEL, OPERAND_LABELS, PAUSED, Wish, annotations_of, seen_of
+from actuator.layouts.node import (
+    CONFIG_LABEL,
+    OPERAND_LABELS,
+    PAUSED,
+    Wish,
+    annotations_of,
+    layouts_in_use,
+    seen_of,
+)
 from actuator.layouts.rollout import Act, Step, next_step
-from actuator.manifest import Json, labels_of
+from actuator.manifest import Json, key_of, labels_of
 from fleet.errors import ConflictError, RefusedError
 
 
@@ -37,8 +45,8 @@ class Door(Protocol):
         """Write the manager's file."""
         ...
 
-    def layouts_in_use(self) -> frozenset[str]:
-        """Return the names that nodes are labelled with, or are on the way to."""
+    def nodes(self) -> Sequence[Json]:
+        """Return every Node."""
         ...
 
     def mark(
@@ -47,8 +55,8 @@ class Door(Protocol):
         """Set labels, our annotations and our taint, on the version of the node; nothing else moves."""
         ...
 
-    def evict(self, pod: str) -> None:
-        """Evict a pod; `RefusedError` while a budget keeps it."""
+    def evict(self, pod: Json) -> None:
+        """Evict a pod that was seen, and none that came after it; `RefusedError` while a budget keeps it."""
         ...
 
 
@@ -74,14 +82,15 @@ def turn(
     body = door.node(node)
     wish = replace(wish, name=wish.on(body))
     text, version = door.file()
-    seen = seen_of(body, door.pods_on(node), configs_in(text, "the MIG manager's file"), wish, keeps)
+    pods = door.pods_on(node)
+    seen = seen_of(body, pods, configs_in(text, "the MIG manager's file"), wish, keeps)
     step = next_step(seen, wish.name, now_s)
     if is_dry:
         return step
     if step.act is Act.EVICT:
-        return _evicted(door, step)
+        return _evicted(door, step, next(pod for pod in pods if str(key_of(pod)) == step.pod))
     if step.act is Act.WRITE:
-        door.write_file(_with(text, wish, door.layouts_in_use()), version)
+        door.write_file(_with(text, wish, layouts_in_use(door.nodes())), version)
     elif step.act is Act.RESTORE:
         paused = [name for name, value in labels_of(body).items() if value == PAUSED]
         running = {name: "true" for name in paused if name.startswith(OPERAND_LABELS)}
@@ -94,9 +103,9 @@ def turn(
     return step
 
 
-def _evicted(door: Door, step: Step) -> Step:
+def _evicted(door: Door, step: Step, pod: Json) -> Step:
     try:
-        door.evict(step.pod)
+        door.evict(pod)
     except ConflictError:
         return replace(step, act=Act.WAIT, because=f"{step.pod} is gone already")
     except RefusedError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -97,6 +97,16 @@ def progress_of(node: Json) -> Progress | None:
         return Progress(**json.loads(kept)) if kept else None
     except (TypeError, ValueError):
         return None
+
+
+def layouts_in_use(nodes: Iterable[Json]) -> frozenset[str]:
+    """Return the names of configurations that nodes are labelled with, or are on the way to."""
+    found: set[str] = set()
+    for node in nodes:
+        progress = progress_of(node)
+        found |= {str(labels_of(node).get(CONFIG_LABEL, ""))}
+        found |= {progress.goal, progress.before} if progress is not None else set()
+    return frozenset(found - {""})
 
 
 def annotations_of(

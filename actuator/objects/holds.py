@@ -33,6 +33,7 @@ PURPOSE, EXPIRES = f"{GROUP}/purpose", f"{GROUP}/expires"
 NO_SCHEDULE = "NoSchedule"
 
 _VALUE_LENGTH = 63
+_PREFIX = f"{FIELD_MANAGER}-"
 
 
 def taint_value(owner: WorkloadKey) -> str:
@@ -95,7 +96,8 @@ def rule_of(hold: Hold) -> Json:
 def holds_of(rules: Iterable[Json]) -> tuple[Hold, ...]:
     """Return the holds among DeviceTaintRules, in order of device; those of others are passed over.
 
-    One that does not say for whom or until when has expired.
+    One that does not say for whom or until when has expired, and so has one that is not about its device: a
+    server dropped the field, or somebody wrote it.
     """
     return tuple(sorted(_ours(rules), key=lambda hold: hold.device))
 
@@ -116,19 +118,21 @@ def shut_by(rules: Iterable[Json], tolerations: Iterable[Json]) -> Iterator[tupl
 
 def _ours(rules: Iterable[Json]) -> Iterator[Hold]:
     for rule in rules:
+        meta = rule["metadata"]
+        if not meta["name"].startswith(_PREFIX) or not labels_of(rule).items() >= MANAGED_BY.items():
+            continue
         selector: Json = rule["spec"].get("deviceSelector") or {}
         device = (selector.get("pool", ""), selector.get("device", ""))
-        meta = rule["metadata"]
-        if meta["name"] != _name(device) or not labels_of(rule).items() >= MANAGED_BY.items():
-            continue
         said: Json = meta.get("annotations") or {}
         namespace, _, name = said.get(HELD_FOR, "").partition("/")
+        is_whole = bool(namespace and name) and meta["name"] == _name(device)
         yield Hold(
             device=device,
             owner=WorkloadKey(namespace, name),
             purpose=said.get(PURPOSE, ""),
-            until_s=_until_s(said.get(EXPIRES, "")) if namespace and name else -inf,
+            until_s=_until_s(said.get(EXPIRES, "")) if is_whole else -inf,
             uid=meta.get("uid", ""),
+            name=meta["name"],
         )
 
 
@@ -145,4 +149,4 @@ def _taint(owner: WorkloadKey) -> Json:
 
 def _name(device: DeviceId) -> str:
     """Return the name of the rule about a device, which no other device has."""
-    return f"{FIELD_MANAGER}-{digest_of(list(device))}"
+    return f"{_PREFIX}{digest_of(list(device))}"

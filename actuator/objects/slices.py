@@ -98,6 +98,11 @@ class _Node:
 _Stamp = tuple[str, str]
 
 
+def publishing(slices: Iterable[Json]) -> frozenset[str]:
+    """Return the nodes whose cards the driver publishes, completely or not."""
+    return frozenset(body["spec"].get("nodeName", "") for body in slices if body["spec"]["driver"] == DRIVER)
+
+
 class SliceReader:
     """Reads slices again and again; what did not change since the last time costs a look-up.
 

@@ -12,7 +12,7 @@ from actuator.objects.history import NONE, PlanReader, with_history
 from actuator.objects.holds import holds_of
 from actuator.objects.hosts import hosts_of
 from actuator.objects.plugged import plugged
-from actuator.objects.slices import SliceReader
+from actuator.objects.slices import SliceReader, publishing
 from actuator.objects.standings import Observer, allocated
 from actuator.objects.writers import Scalings
 from fleet.cluster import Fleet
@@ -70,7 +70,7 @@ def fleet_of(
         fault_domain: Node label that names the fault domain, empty = there are none.
     """
     inventory = slices.read(snapshot.slices)
-    plugs = plugged(snapshot.nodes, snapshot.pods, {pool.node for pool in inventory.pools})
+    plugs = plugged(snapshot.nodes, snapshot.pods, publishing(snapshot.slices))
     observer = Observer(
         inventory,
         snapshot.deployments,

@@ -97,6 +97,9 @@ def site(lab, agents):
 def test_a_node_gets_another_layout_and_its_pod_is_evicted(site):
     site.pod("small")
     until(lambda: site.lab.get(POD, "small")["status"].get("phase") == "Running")
+    metadata = {**site.lab.get(POD, "small")["metadata"], "uid": "one-of-before"}
+    with pytest.raises(ConflictError, match="uid"):
+        site.door.evict({"metadata": metadata})
     site.until("nothing")
 
     assert DAY == site.offer

@@ -4,10 +4,12 @@ from actuator.inventory.layouts import card_layouts
 from actuator.layouts.hands import turn
 from actuator.layouts.named import entries_of, name_of
 from actuator.layouts.node import CONFIG_LABEL, TAINT, Wish, progress_of
+from actuator.manifest import key_of
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError, RefusedError
-from simulator.api import NODE, POD
+from simulator.api import POD
 from simulator.clock import VirtualClock
+from simulator.layouts import EmbeddedNodes
 from simulator.mig_manager import Fault, MigManager, Times
 from simulator.store import ObjectStore
 
@@ -28,15 +30,16 @@ def wish(cuts=DAY):
     return Wish(name_of(entries), entries)
 
 
-class Site:
+class Site(EmbeddedNodes):
     """A node of four H100 in the layout `night`, its manager, and what is done to it by turns.
 
-    Implements `actuator.layouts.hands.Door`. The manager's pod sees a file `sync_s` after it was written.
+    The manager's pod sees a file `sync_s` after it was written.
     """
 
     def __init__(self, faults=(), sync_s=60.0, board=H100_80GB, cuts=NIGHT, file=FILE):
         self.clock = VirtualClock(START_S)
         self.store = ObjectStore(self.clock)
+        super().__init__(self.store)
         self.texts = [(float("-inf"), file)]
         self.sync_s = sync_s
         self.faults = list(faults)
@@ -92,15 +95,6 @@ class Site:
 
     # Door.
 
-    def node(self, name):
-        body = self.store.get(NODE, None, name)
-        if body is None:
-            raise ConflictError(f"Node {name} does not exist")
-        return body
-
-    def pods_on(self, node):
-        return [pod for pod in self.store.list(POD) if pod["spec"].get("nodeName") == node]
-
     def file(self):
         return self.texts[-1][1], str(len(self.texts))
 
@@ -110,26 +104,16 @@ class Site:
             raise ConflictError("the file was changed meanwhile")
         self.texts.append((self.clock.now_s, text))
 
-    def layouts_in_use(self):
-        progress = self.progress
-        return frozenset([self.labels[CONFIG_LABEL], *([progress.goal, progress.before] if progress else [])])
-
     def mark(self, node, labels, notes, *, is_held):
         self.calls.append("mark")
-        meta = node["metadata"]
-        annotations = {n: v for n, v in {**(meta.get("annotations") or {}), **notes}.items() if v is not None}
-        taints = [t for t in node["spec"].get("taints", []) if t["key"] != TAINT["key"]]
-        taints += [dict(TAINT)] if is_held else []
-        meta = {**meta, "labels": {**meta["labels"], **labels}, "annotations": annotations}
-        self.store.replace({**node, "metadata": meta, "spec": {**node["spec"], "taints": taints}})
+        super().mark(node, labels, notes, is_held=is_held)
 
     def evict(self, pod):
         self.calls.append("evict")
-        if pod in self.kept_by_budget:
+        if str(key_of(pod)) in self.kept_by_budget:
             raise RefusedError("Cannot evict pod as it would violate the pod's disruption budget.")
-        namespace, _, name = pod.partition("/")
-        self.store.delete(POD, namespace, name)
-        self.store.delete(POD, namespace, name, grace_s=0)
+        super().evict(pod)
+        self.store.delete(POD, pod["metadata"]["namespace"], pod["metadata"]["name"], grace_s=0)
 
     # Turns.
 

@@ -54,12 +54,7 @@ class TestRules:
 
     @pytest.mark.parametrize(
         "foreign",
-        [
-            changed("metadata", "labels", value={}),
-            changed("metadata", "name", value="drain-gpu-1"),
-            changed("spec", "deviceSelector", value={"driver": "gpu.nvidia.com", "pool": "n0"}),
-            changed("spec", "deviceSelector", value=None),
-        ],
+        [changed("metadata", "labels", value={}), changed("metadata", "name", value="drain-gpu-1")],
     )
     def test_what_is_not_ours_by_label_and_name_is_no_hold(self, foreign):
         assert () == holds_of([foreign])
@@ -71,6 +66,12 @@ class TestRules:
     def test_one_that_does_not_say_for_whom_or_until_when_has_expired(self, annotation, text):
         [found] = holds_of([changed("metadata", "annotations", f"foreslice.dev/{annotation}", value=text)])
         assert -inf == found.until_s
+
+    @pytest.mark.parametrize("selector", [None, {"pool": "n0"}, {"pool": "n0", "device": OTHER[1]}])
+    def test_one_of_ours_that_is_not_about_its_device_has_expired_and_is_found(self, selector):
+        [found] = holds_of([changed("spec", "deviceSelector", value=selector)])
+        assert (-inf, CHAT) == (found.until_s, found.owner)
+        assert rule_of(hold())["metadata"]["name"] == found.name
 
     def test_values_of_taints_fit_in_a_label_and_tell_workloads_apart(self):
         long = [WorkloadKey("n" * 40, "w" * 40 + end) for end in "ab"]

@@ -10,8 +10,8 @@ import pytest
 from actuator.kube.cluster import KubeCluster
 from actuator.kube.errors import NotFoundError, OwnedError
 from actuator.kube.records import NO_PLANS
-from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, PLANS, PODS, SLICES, STATEFUL_SETS
-from actuator.manifest import version_of
+from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, NODES, PLANS, PODS, SLICES, STATEFUL_SETS
+from actuator.manifest import key_of, version_of
 from fleet.boards import H100_80GB
 from fleet.change import Step, StepState, Verb
 from fleet.errors import ConflictError, RefusedError, UnavailableError
@@ -261,3 +261,20 @@ def test_the_version_is_that_of_the_view(server, cluster):
     assert version_of(server.objects[DEPLOYMENTS.path("shop")]["web"]) == (
         cluster.view([WEB]).standing(WEB).variants[0].version
     )
+
+
+def test_what_the_plugin_of_a_node_with_published_cards_says_is_no_kind_of_node(server, lead):
+    """That node is the only one that says it offers instances as cards; its cards are taken by claims."""
+    product = H100_80GB.product_names[0].replace(" ", "-")
+    for name, label in (("n0", f"{product}-MIG-1g.10gb"), ("n1", product)):
+        labels, offered = {"nvidia.com/gpu.product": label}, {"nvidia.com/gpu": "7"}
+        node = {"metadata": {"name": name, "labels": labels}, "status": {"allocatable": offered}}
+        server.put(NODES.path(), node)
+    _, body = deployment("plain", replicas=1)
+    container = {"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    body["spec"]["template"]["spec"] = {"containers": [container]}
+    server.put(DEPLOYMENTS.path("shop"), {**body, "metadata": {**body["metadata"], "uid": "u-2"}})
+    with closing(KubeCluster(server, ["shop"], lead)) as cluster:
+        cluster.create_variant(key_of(body), "plain-half", HALF)
+    made = server.objects[DEPLOYMENTS.path("shop")]["plain-half"]["spec"]["template"]["spec"]
+    assert {"nvidia.com/mig-3g.40gb": "1"} == made["containers"][0]["resources"]["limits"]

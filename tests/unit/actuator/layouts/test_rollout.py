@@ -4,6 +4,7 @@ import pytest
 
 from actuator.layouts.node import CONFIG_LABEL
 from fleet.boards import A100_80GB
+from simulator.api import POD
 from simulator.mig_manager import Fault
 from tests.fakes.layouts import DAY, NIGHT, Site, wish
 
@@ -71,6 +72,29 @@ def test_a_budget_is_waited_for_and_the_label_comes_after():
     site.kept_by_budget.clear()
     site.until_quiet()
     assert OFFERED["day"] == site.offer
+
+
+class Slow(Site):
+    """A site whose pods are seen as they were some time ago."""
+
+    seen = ()
+
+    def pods_on(self, node):
+        return self.seen or super().pods_on(node)
+
+
+def test_a_pod_that_took_the_name_of_the_one_that_was_seen_is_not_evicted():
+    site = Slow(sync_s=0.0)
+    site.add_pod("small", "mig-1g.10gb")
+    while site.turn().act != "write":
+        pass
+    site.seen = site.pods_on("gpu-1")
+    site.store.delete(POD, "llm", "small", grace_s=0)
+    site.add_pod("small", "mig-1g.10gb")
+    step = site.turn()
+
+    assert ("wait", "llm/small is gone already") == (step.act, step.because)
+    assert site.store.get(POD, "llm", "small") is not None
 
 
 def test_pods_that_never_go_give_the_node_back():
