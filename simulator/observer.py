@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from actuator.mechanisms.device_plugin import asks_plugin
 from actuator.objects.plugged import plugged
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import allocated_ids
+from fleet.boards import Board
+from fleet.devices import Device
 from fleet.shape import WHOLE, Shape, slice_of
 from simulator.api import CLAIM, DEPLOYMENT, NODE, POD, SLICE, Api, Change, Event, Json
 from simulator.clock import Clock
@@ -21,43 +25,49 @@ class Observer:
         self._clock = clock
         self._journal = journal
         self._slices = SliceReader()
+        self._held: dict[str, list[str]] = {}
         self._replicas: dict[str, int] = {}
         api.watch(CLAIM, self._on_claim)
         api.watch(POD, self._on_pod)
         api.watch(DEPLOYMENT, self._on_deployment)
 
     def _on_claim(self, event: Event) -> None:
-        claim, holdings = event.body, self._journal.holdings
-        namespace, name = claim["metadata"]["namespace"], claim["metadata"]["name"]
+        claim, name = event.body, event.body["metadata"]["name"]
         is_held = event.change is not Change.DELETED and bool(allocated_ids(claim))
-        if is_held and name not in holdings:
-            pod = self._api.get(POD, namespace, claim["status"]["reservedFor"][0]["name"])
+        if is_held and name not in self._held:
+            by = claim["status"]["reservedFor"][0]["name"]
+            pod = self._api.get(POD, claim["metadata"]["namespace"], by)
             if pod is not None:
-                holdings.begin(name, self._holding(claim, pod))
-        elif not is_held and name in holdings:
-            holdings.end(name, self._clock.now_s)
+                inventory = self._slices.read(self._api.list(SLICE))
+                devices, gpus = inventory.devices(), inventory.gpu_by_uuid()
+                held = [devices[each] for each in allocated_ids(claim)]
+                self._begin(name, pod, [(each, gpus[each.gpu].board) for each in held])
+        elif not is_held and name in self._held:
+            self._end(name)
 
     def _on_pod(self, event: Event) -> None:
         """Note what a pod holds of a device plugin: from when it has a node until it is gone."""
-        pod, holdings = event.body, self._journal.holdings
-        name, node = f"plugged/{pod['metadata']['uid']}", pod["spec"].get("nodeName")
-        if event.change is Change.DELETED and name in holdings:
-            holdings.end(name, self._clock.now_s)
+        pod = event.body
+        uid, node = pod["metadata"]["uid"], pod["spec"].get("nodeName")
+        if event.change is Change.DELETED and uid in self._held:
+            self._end(uid)
         elif (
-            node and event.change is not Change.DELETED and name not in holdings and asks_plugin(pod["spec"])
+            node and event.change is not Change.DELETED and uid not in self._held and asks_plugin(pod["spec"])
         ):
             plugs = plugged([self._api.get(NODE, None, node) or {}], self._api.list(POD))
-            device = plugs.held[pod["metadata"]["uid"]][0]
-            shape = Shape(plugs.gpus[0].board.id, device.profile or WHOLE)
-            share = slice_of(plugs.gpus[0].board, shape).gpu_share
-            holdings.begin(name, Holding(workload_of(pod), device, share, self._clock.now_s))
+            self._begin(uid, pod, [(each, plugs.boards[each.gpu]) for each in plugs.held[uid]])
 
-    def _holding(self, claim: Json, pod: Json) -> Holding:
-        inventory = self._slices.read(self._api.list(SLICE))
-        device = inventory.devices()[allocated_ids(claim)[0]]
-        board = inventory.gpu_by_uuid()[device.gpu].board
-        shape = Shape(board.id, device.profile) if device.profile else Shape(board.id)
-        return Holding(workload_of(pod), device, slice_of(board, shape).gpu_share, self._clock.now_s)
+    def _begin(self, name: str, pod: Json, devices: Sequence[tuple[Device, Board]]) -> None:
+        """Note what is held from now on, under a name of its own: each card counts."""
+        self._held[name] = [f"{name}/{device.gpu}/{device.name}" for device, _ in devices]
+        for span, (device, board) in zip(self._held[name], devices, strict=True):
+            share = slice_of(board, Shape(board.id, device.profile or WHOLE)).gpu_share
+            holding = Holding(workload_of(pod), device, share, self._clock.now_s)
+            self._journal.holdings.begin(span, holding)
+
+    def _end(self, name: str) -> None:
+        for span in self._held.pop(name):
+            self._journal.holdings.end(span, self._clock.now_s)
 
     def _on_deployment(self, event: Event) -> None:
         metadata, spec = event.body["metadata"], event.body["spec"]

@@ -32,9 +32,9 @@ class Steady:
 
 
 class Shop:
-    """One workload on two cards, all agents, engines and a journal."""
+    """One workload on two cards, all agents, engines and a journal; a replica takes one card or both."""
 
-    def __init__(self, clock, store):
+    def __init__(self, clock, store, cards=1):
         self.clock, self.store = clock, store
         self.start_s = clock.now_s
         self.engines = Engines([ONE], Steady(), Laws(), int(clock.now_s))
@@ -45,7 +45,9 @@ class Shop:
         start_control_plane(store, clock, delays)
         Observer(store, clock, self.journal)
         self.cluster = EmbeddedCluster(store)
-        store.create(whole_gpu_template(KEY.namespace))
+        template = whole_gpu_template(KEY.namespace)
+        template["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"] = cards
+        store.create(template)
         store.create(deployment(ONE, 1))
 
     def wait(self, seconds):
@@ -89,6 +91,16 @@ def test_a_holding_says_whose_what_and_how_much(shop):
         holding.device.memory_slices,
     )
     assert holding.from_s < next(iter(shop.journal.servings)).from_s
+
+
+def test_each_card_of_a_replica_on_several_is_accounted_for(clock, store):
+    shop = Shop(clock, store, cards=2)
+    shop.wait(300)
+    held = {holding.device.gpu: holding.gpu_share for holding in shop.journal.holdings}
+    assert (2, {1.0}) == (len(held), set(held.values()))
+    shop.scale("a", 0)
+    shop.wait(300)
+    assert all(holding.until_s < shop.clock.now_s for holding in shop.journal.holdings)
 
 
 def test_a_slice_of_a_variant_serves_and_is_accounted_for(shop):
