@@ -43,6 +43,7 @@ class Crowd:
         self._places = per_node * len(nodes)
         free = sum(max(0, per_node - on_node[node]) for node in nodes)
         self._full: set[tuple[WorkloadKey, str]] = set()
+        self._granted: dict[tuple[WorkloadKey, str], int] = {}
         self._free = max(0, free - (len(self._starting) - on_node.total())) if nodes else inf
 
     @property
@@ -63,6 +64,10 @@ class Crowd:
             return None
         return f"{len(self._starting)} engines are starting, and there are {self._places} places for that"
 
+    def give_back(self, standing: Standing, step: Step) -> None:
+        """Free the places of a step of a change that was cut: it starts nothing after all."""
+        self._free += self._granted.pop((standing.key, step.variant), 0)
+
     def _cut(self, standing: Standing, step: Step, terms: Terms) -> Step:
         more = _more(standing, step)
         if not more:
@@ -74,6 +79,7 @@ class Crowd:
         cut = replace(step, replicas=step.replicas - more + granted)
         if refusal(standing, cut, terms) is None:
             self._free -= granted
+            self._granted[standing.key, step.variant] = granted
         return cut
 
 

@@ -109,12 +109,12 @@ class Executor:
             return _all_held(changes, str(error))
         pace = Pace(fleet, changes, terms, at_s, self._limits)
         crowd = Crowd(fleet, self._starts_per_node, at_s)
-        tasks = [
-            replace(task, change=crowd.cut(task.change, task.standing, task.terms))
-            for task in _tasks(changes, fleet, terms, pace, at_s)
-        ]
         stepper = Stepper(self._cluster, at_s)
-        results = [result for task in tasks for result in self._add(task, stepper, crowd)]
+        results: list[StepResult] = []
+        tasks = []
+        for task in _tasks(changes, fleet, terms, pace, at_s):
+            tasks.append(replace(task, change=crowd.cut(task.change, task.standing, task.terms)))
+            results += self._add(tasks[-1], stepper, crowd)
         for task in tasks:
             self._settle(task, at_s)
             self._note_news(task, at_s)
@@ -130,8 +130,11 @@ class Executor:
             if step.variant in absent:
                 why_not = f"{step.variant} could not be created"
             result = self._step(task, step, stepper, why_not)
-            if step.verb is Verb.CREATE_VARIANT and result.outcome in {Outcome.HELD, Outcome.FAILED}:
-                absent.add(step.variant)
+            if result.outcome in {Outcome.HELD, Outcome.FAILED}:
+                if step.verb is Verb.CREATE_VARIANT:
+                    absent.add(step.variant)
+                else:
+                    crowd.give_back(task.standing, step)
             yield result
 
     def _move(

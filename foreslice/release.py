@@ -41,19 +41,16 @@ def run_release(config: Path, names: Sequence[str], *, every: bool, is_dry: bool
             raise InputError("is no namespace/name", where=name, fix="write e.g. default/chat")
     with closing(api_server_of(kubernetes(load(config)), config.parent)) as server:
         try:
-            held = [hold for hold in holds_in(server) if every or str(hold.owner) in names]
-            ended = () if is_dry else _ended(server, held)
+            held = tuple(hold for hold in holds_in(server) if every or str(hold.owner) in names)
+            told = held if is_dry else _ended(server, held)
         except RefusedError as error:
             fix = "use a kubeconfig that may list and delete DeviceTaintRules"
             raise InputError(str(error), where=str(config), fix=fix) from error
-    if is_dry:
-        lines = [*map(hold_as_text, held), *["nothing was released; --yes does it"] * bool(held)]
-        told = {"held": held}
-    else:
-        lines = [f"{hold_as_text(hold)}: released" for hold in ended]
-        told = {"released": ended}
-    said = {word: [hold_as_json(hold) for hold in holds] for word, holds in told.items()}
-    tell(said, lines or ["nothing is held"], as_json=as_json)
+    lines = [f"{hold_as_text(hold)}{'' if is_dry else ': released'}" for hold in told]
+    if is_dry and held:
+        lines.append("nothing was released; --yes does it")
+    word = "held" if is_dry else "released"
+    tell({word: [hold_as_json(hold) for hold in told]}, lines or ["nothing is held"], as_json=as_json)
 
 
 def released(server: ApiServer, is_over: Callable[[Hold], bool], *, is_sure: bool) -> tuple[Hold, ...]:

@@ -9,11 +9,14 @@ from actuator.diff import diff
 from actuator.execute import Executor
 from actuator.gate import Terms
 from actuator.outcome import Outcome
+from fleet.errors import RefusedError
 from fleet.shape import Configuration, Shape
 from fleet.workload import Mode, Router
 from foreslice.safety import Return
+from tests.builders.execution import LARGE, LLAMA, MISTRAL, Process, goal
 from tests.builders.fleet import NOW_S, fleet, running, standing
 from tests.builders.stage import WEB, Stage
+from tests.fakes.cluster import FakeCluster
 
 HALF = Shape("h100-80gb", "3g.40gb")
 WHOLE = Shape("h100-80gb")
@@ -77,6 +80,21 @@ def test_what_may_not_be_added_takes_no_place_from_others():
     assert change.steps == seen.cut(refused, ours, ANY).steps
     [step] = change.steps
     assert seen.refusal(ours, step) is None
+
+
+class Carded(FakeCluster):
+    """A cluster that has cards, on one node."""
+
+    def view(self, workloads):
+        return replace(super().view(workloads), gpus=fleet(1).gpus)
+
+
+def test_what_cannot_be_added_takes_no_place_from_others():
+    """Twice as many are wanted as there are places, and the first that asks is refused by the cluster."""
+    cluster = Carded().add(LLAMA, LARGE, 1).add(MISTRAL, LARGE, 1)
+    cluster.fail(LLAMA, RefusedError("quota exceeded"))
+    Process(cluster, starts_per_node=2).tick(goal({LARGE: 3}), goal({LARGE: 3}, MISTRAL))
+    assert 3 == cluster.view([MISTRAL]).standing(MISTRAL).wanted.replicas
 
 
 @pytest.mark.parametrize(
