@@ -56,10 +56,12 @@ def bound_at(tableau: Tableau, cuts: Cuts, solved: Relaxed, effort: Effort) -> t
     prices = Prices(piece, solved.prices.limit)
     floor, met = floors(tableau, prices, effort.slack, effort.branches)
     parts = [met]
-    for level in LEVELS if stock.any() or prices.limit.any() else ():
-        lower, more = floors(tableau, prices, effort.slack, effort.branches, level)
-        floor = np.minimum(floor, lower)
-        parts.append(more)
+    for level in LEVELS:
+        dear = floor > tableau.work * tableau.penalty * (1.0 - level)
+        if dear.any():
+            lower, more = floors(tableau, prices, effort.slack, effort.branches, level, dear)
+            floor = np.minimum(floor, lower)
+            parts.append(more)
     floor = np.minimum(floor, tableau.work * tableau.penalty)
     total = float(floor.sum())
     total -= sum(one.cards * float(stock[i]) for i, one in enumerate(problem.stocks) if one.cards is not None)

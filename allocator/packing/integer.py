@@ -20,6 +20,9 @@ from allocator.packing.tableau import Floats, Ints, Tableau
 
 ROUNDING = 1e-6
 
+CUTS, CUT_AGE = 100, 3
+"""Cutting planes that are kept beside those in use, and for how many rounds without use."""
+
 
 @dataclass(frozen=True, slots=True)
 class Packed:
@@ -49,9 +52,10 @@ def pack_whole(tableau: Tableau, relaxation: Relaxation, target: float, effort: 
     is_scarce = bool(relaxation.solved.stock.any() or relaxation.solved.prices.limit.any())
     best = None if is_scarce else _solve(tableau, cuts, taken, target, effort)
     if best is None or best.cost > target + ROUNDING:
-        polished = _solve(tableau, cuts, _near(tableau, relaxation, effort), target, effort)
+        met = _met(tableau, relaxation, effort)
+        polished = _solve(tableau, cuts, _near(tableau, relaxation, met, effort), target, effort)
         if best is None and polished is None:
-            polished = _solve(tableau, cuts, _near(tableau, relaxation, effort.wider), target, effort)
+            polished = _solve(tableau, cuts, _near(tableau, relaxation, met, effort.wider), target, effort)
         if best is None or (polished is not None and polished.cost < best.cost - ROUNDING):
             best = polished
     # Among everything met something always fits: the configuration of nothing, where cards are limited.
@@ -87,12 +91,17 @@ def _useful(relaxation: Relaxation, effort: Effort) -> Cuts:
     return cuts.take((solved.cut > ROUNDING) | stands | (dearer <= effort.reduced_cost))
 
 
-def _near(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Columns:
-    """Return what the relaxation takes, what costs hardly more, and all there is for what it splits."""
+def _met(tableau: Tableau, relaxation: Relaxation, effort: Effort) -> Columns:
+    """Return the configurations of the relaxation, and those that are cheapest at prices beside its own."""
     solved = relaxation.solved
     tried = [cheapest(tableau, prices) for prices in beside(solved.prices, effort.tries)]
     parts = guessed(tableau, solved)
-    every = distinct(joined(relaxation.columns, parts, *tried, _between(tableau, relaxation, effort)))
+    return distinct(joined(relaxation.columns, parts, *tried, _between(tableau, relaxation, effort)))
+
+
+def _near(tableau: Tableau, relaxation: Relaxation, every: Columns, effort: Effort) -> Columns:
+    """Return what the relaxation takes, what costs hardly more, and all there is for what it splits."""
+    solved = relaxation.solved
     dearer = value(every, solved.prices) - solved.ask[every.ask]
     order = np.lexsort((dearer, every.ask))
     ask = every.ask[order]
@@ -179,6 +188,9 @@ def _integers(
     highs.setOptionValue("mip_max_nodes", effort.nodes)
     highs.setOptionValue("mip_rel_gap", near)
     highs.setOptionValue("mip_abs_gap", ROUNDING)
+    # Rounding what the relaxation takes is hardly off: much more time for cuts would go into proving it.
+    highs.setOptionValue("mip_pool_soft_limit", CUTS)
+    highs.setOptionValue("mip_pool_age_limit", CUT_AGE)
     highs.setOptionValue("objective_target", target + ROUNDING)
     highs.run()
     solution = highs.getSolution()

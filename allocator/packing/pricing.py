@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,7 +29,7 @@ def cheapest(
 
     `among` says which workloads are asked about, shape (n,), all where not given.
     """
-    kinds = tableau.kinds if among is None else [kind.of(among) for kind in tableau.kinds]
+    kinds = _kinds(tableau, among)
     every = joined(no_columns(tableau), *(_of_kind(tableau, kind, prices, level) for kind in kinds))
     worth = value(every, prices)
     order = np.lexsort((worth, every.ask))
@@ -35,17 +37,22 @@ def cheapest(
 
 
 def floors(
-    tableau: Tableau, prices: Prices, slack: float, most_nodes: int, level: float = 1.0
+    tableau: Tableau,
+    prices: Prices,
+    slack: float,
+    most_nodes: int,
+    level: float = 1.0,
+    among: NDArray[np.bool_] | None = None,
 ) -> tuple[Floats, Columns]:
     """Return what no configuration of a workload can cost less than, (n,), and cheaper columns met.
 
     Over every configuration that carries `level` of the work on one kind of card, upper limits on replicas
-    aside where shapes may be mixed; a workload that no card can carry has an infinite floor. `slack` is the
-    part of a price that is not worth looking for.
+    aside where shapes may be mixed; a workload that no card can carry, or that is not `among` those asked
+    about, has an infinite floor. `slack` is the part of a price that is not worth looking for.
     """
     floor = np.full(tableau.work.size, NEVER)
     found = [no_columns(tableau)]
-    for kind in tableau.kinds:
+    for kind in _kinds(tableau, among):
         unit, domain, least = unit_prices(tableau, kind, prices)
         work = tableau.work[kind.asks] * level
         fewest = fewest_of(tableau, kind) * (level > 0)
@@ -54,17 +61,37 @@ def floors(
         alone = np.where((work > ROUNDING) | (fewest > 0), alone, 0.0)
         mixes = np.flatnonzero(~tableau.is_equal[kind.asks] & (work > ROUNDING))
         if mixes.size:
-            known, _ = guess(kind.capacity[mixes], least[mixes], work[mixes])
+            known, likely = guess(kind.capacity[mixes], least[mixes], work[mixes])
             bound, counts = floor_price(
                 kind.capacity[mixes], least[mixes], work[mixes], known, known * slack, most_nodes
             )
             alone[mixes] = np.maximum(bound, fewest[mixes] * least[mixes].min(axis=1))
+            few = mixes[likely.sum(axis=1) < fewest[mixes]]
+            of_more = _floor_of(kind.capacity[few], least[few], work[few], fewest[few], slack, most_nodes)
+            alone[few] = np.maximum(alone[few], of_more)
             met = np.flatnonzero(counts.any(axis=1))
             padded = _padded(counts[met], unit[mixes[met]], fewest[mixes[met]])
             found.append(dealt(tableau, kind, mixes[met], padded, domain, prices, level))
         np.minimum.at(floor, kind.asks, alone)
     floor += tableau.work * (1.0 - level) * tableau.penalty
     return floor, joined(*found)
+
+
+def _floor_of(
+    capacity: Floats, price: Floats, work: Floats, fewest: Ints, slack: float, most_nodes: int
+) -> Floats:
+    """Return what no `fewest` or more pieces can carry the work for less than, (n,).
+
+    Each kind of piece is tried as one of them; the others carry what it leaves, and are as many as lack.
+    """
+    rows, width = capacity.shape
+    left = np.maximum(work[:, None] - capacity, 0.0).ravel()
+    capacities, prices = (np.repeat(table, width, axis=0) for table in (capacity, price))
+    known, _ = guess(capacities, prices, left)
+    others, _ = floor_price(capacities, prices, left, known, known * slack, most_nodes)
+    others = np.maximum(others, np.repeat((fewest - 1) * price.min(axis=1), width))
+    cheapest_of: Floats = (price.ravel() + others).reshape(rows, width).min(axis=1)
+    return cheapest_of
 
 
 def beside(prices: Prices, tries: int) -> list[Prices]:
@@ -99,6 +126,10 @@ def blends(tableau: Tableau, one: Columns, other: Columns, prices: Prices, steps
             fits = total.sum(axis=1) <= tableau.most[kind.asks[rows]]
             parts.append(dealt(tableau, kind, rows[fits], total[fits], domain, prices, 1.0))
     return joined(*parts)
+
+
+def _kinds(tableau: Tableau, among: NDArray[np.bool_] | None) -> Sequence[Kind]:
+    return tableau.kinds if among is None else [kind.of(among) for kind in tableau.kinds]
 
 
 def unit_prices(tableau: Tableau, kind: Kind, prices: Prices) -> tuple[Floats, Ints, Floats]:

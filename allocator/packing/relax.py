@@ -20,9 +20,6 @@ from fleet.shape import slice_of
 
 ROUNDING = 1e-7
 
-DEAR = 0.05
-"""Part of the penalty from which on it is looked at whether a workload should be given less."""
-
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
@@ -99,11 +96,12 @@ def _starting_prices(tableau: Tableau) -> list[Prices]:
 
 def guessed(tableau: Tableau, solved: Relaxed) -> Columns:
     """Return a cheap column of each workload, and where work is dear also columns that carry a part of it."""
-    full = cheapest(tableau, solved.prices)
-    dear = solved.ask > tableau.work * tableau.penalty * DEAR
-    if not dear.any():
-        return full
-    return joined(full, *(cheapest(tableau, solved.prices, level, dear) for level in LEVELS[:-1]))
+    parts = [cheapest(tableau, solved.prices)]
+    for level in LEVELS[:-1]:
+        dear = solved.ask > tableau.work * tableau.penalty * (1.0 - level)
+        if dear.any():
+            parts.append(cheapest(tableau, solved.prices, level, dear))
+    return joined(*parts)
 
 
 def _better(columns: Columns, solved: Relaxed) -> Columns:

@@ -107,7 +107,7 @@ def test_full_problem(benchmark, is_tight):
         worst_gap=f"{max(gaps):.4f}",
         bound_by=sum(bool(binding) for *_, binding in figures),
     )
-    assert 0.025 >= max(gaps)
+    assert 0.02 >= max(gaps)
     assert all(binding for *_, binding in figures)
     benchmark.pedantic(pack, args=(later,), rounds=1)
 

@@ -70,6 +70,13 @@ def test_one_small_workload_that_is_spread_has_a_replica_in_each_domain():
     assert {("a", "3g.40gb"): 1, ("b", "3g.40gb"): 1} == got
 
 
+def test_the_bound_knows_what_several_replicas_take_where_one_would_do():
+    """A whole card and half of one are the least of two or more; a bound by work alone says one card."""
+    works = {"whole": 1.0, "3g.40gb": 0.45}
+    packing = pack(problem(*(ask(name, 1.0, works, floor=2) for name in "abcd")))
+    assert (6, 6) == (packing.cards, packing.least)
+
+
 def test_the_cheaper_kind_of_card_is_taken_until_it_is_used_up():
     kinds = (Stock(A100_80GB, price=0.5, cards=1), Stock(H100_80GB, price=1.0, cards=5))
     works = {Shape(A100_80GB.id): 1.0, Shape(H100_80GB.id): 1.0}
