@@ -97,6 +97,10 @@ bench: .venv/.dev ## timings of the hot paths
 bench-replay: .venv/.dev ## the table of docs/replay.md: what a forecast is worth on recorded traces (ONLY="jobs taxi"), for minutes
 	@$(BIN)/python -m tests.bench.replay_table $(ONLY)
 
+.PHONY: bench-pool
+bench-pool: .venv/.dev ## the tables of docs/replay.md on a shared standby pool; five minutes of an idle core
+	@$(BIN)/python -m tests.bench.pool_table
+
 .PHONY: prior
 prior: .venv/.dev ## the shipped prior anew, from the public demand in the folder TRACES; `foreslice models promote` lets it serve
 	$(BIN)/python -m tests.bench.prior_demand $(TRACES) out/prior.csv

@@ -31,8 +31,8 @@ class Excess:
     part: Floats
 
     @classmethod
-    def of(cls, lacked: Floats, piece: float) -> Excess:
-        """Return the excess of work that found nothing ready, for slices that carry `piece`."""
+    def of(cls, lacked: Floats, piece: Floats | float) -> Excess:
+        """Return the excess of work that found nothing ready, for slices that carry `piece` of each."""
         slices = lacked / piece
         full = np.floor(slices + _ROUND_OFF)
         part = np.where(slices - full > _ROUND_OFF, slices - full, 0.0)

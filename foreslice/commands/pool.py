@@ -12,7 +12,7 @@ LONGEST_WAKE_S = 60.0
 """A minute, the step of a replay: what takes longer to wake is no standby."""
 
 
-def pool(
+def pool(  # noqa: PLR0913, PLR0917 -- options
     trace: Annotated[
         Path, typer.Option(help="Tidy CSV or Parquet: time, workload, rate, or a request a row.")
     ],
@@ -31,10 +31,14 @@ def pool(
         bool, typer.Option("--forecast", help="Try a forecast as the baseline, too; takes minutes.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Draws the sizes of workloads.")] = 1,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a page: who sleeps together, who used it, when it was short.")
+    ] = None,
     output: OutputForm = Output.TEXT,
 ) -> None:
     """Say what a pool of spare slices, shared by sleeping engines, would save on a recorded trace."""
-    from foreslice.proof.pool import Asked, run_pool
+    from foreslice.proof.pool import run_pool
+    from foreslice.proof.pool_output import Asked
     from foreslice.settings.durations import seconds
 
     try:
@@ -44,4 +48,4 @@ def pool(
     if not 0 <= wake_s <= LONGEST_WAKE_S:
         raise InputError(f"{wake} is out of range", where="--wake", fix="give 60s at most")
     asked = Asked(sleepers or None, wake_s, forecast, workloads or None)
-    run_pool(trace, fleet, asked, seed, as_json=output is Output.JSON)
+    run_pool(trace, fleet, asked, seed, report, as_json=output is Output.JSON)

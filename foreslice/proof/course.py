@@ -109,11 +109,13 @@ Forecast = Callable[[Sequence[StepSeries], int, int], Sequence[Floats]]
 """Given series, the first step that matters and a window in s: peaks by series, (steps, `QUANTILES`)."""
 
 
-def learned(on_progress: Callable[[float], None] = lambda _: None) -> Forecast:
+def learned(
+    on_progress: Callable[[float], None] = lambda _: None, quantiles: Sequence[float] = QUANTILES
+) -> Forecast:
     """Return the forecasts that the service would have made, by its recipes."""
 
     def forecast(series: Sequence[StepSeries], first: int, window_s: int) -> Sequence[Floats]:
-        question = Question((window_s,), QUANTILES)
+        question = Question((window_s,), tuple(quantiles))
         told = issued(series, [first] * len(series), question, shipped_recipes(), on_progress)
         return [by_window[window_s] for by_window in told]
 
@@ -149,14 +151,14 @@ def peaks_of(scene: Scene, grid: Grid, window_s: int, quantile: float) -> list[F
         scene: The workloads.
         grid: Time.
         window_s: How far is looked ahead.
-        quantile: Of the peak, one of `QUANTILES`.
+        quantile: Of the peak, one of `fleet.demand.QUANTILES`.
     """
     series = [_series(part, scene.step_s, is_gliding=False) for part in scene.parts]
-    said = learned()(series, grid.start * grid.step_s // scene.step_s, window_s)
+    forecast = learned(quantiles=(quantile,))
+    said = forecast(series, grid.start * grid.step_s // scene.step_s, window_s)
     steps = grid.start + np.arange(grid.steps)
     newest = (steps + 1) * grid.step_s // scene.step_s - 1
-    at = QUANTILES.index(quantile)
-    return [np.nan_to_num(path[np.clip(newest, 0, len(path) - 1), at]) for path in said]
+    return [np.nan_to_num(path[np.clip(newest, 0, len(path) - 1), 0]) for path in said]
 
 
 def unforeseen(scene: Scene, grid: Grid) -> list[Course]:

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from capacity.catalogue import MODELS, ModelSpec
 from fleet.boards import BOARDS, Board
+from fleet.shape import Shape
 from fleet.workload import Tier, Workload, WorkloadKey
 from foreslice.settings.durations import Lead, Pause, Span
 from foreslice.settings.group import Group
@@ -54,6 +55,7 @@ class Terms:
         reading: How demand moves inside a step: jump or glide.
         sizes: What sizes are drawn from, `None` = as the trace says.
         models: Models by what workloads call them.
+        pool: Shape of a standby pool's slices, `None` = there is none.
     """
 
     boards: tuple[Board, ...]
@@ -62,6 +64,7 @@ class Terms:
     reading: str = "jump"
     sizes: Sizes | None = None
     models: Mapping[str, ModelSpec] = field(default_factory=lambda: MODELS)
+    pool: Shape | None = None
 
 
 class ReplayFleet(Group):

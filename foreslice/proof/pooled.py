@@ -13,10 +13,11 @@ from fleet.errors import InputError
 from foreslice.proof.books import in_replicas
 from foreslice.proof.chosen import aim_that_kept, cheapest_surely
 from foreslice.proof.course import Course, Grid
-from foreslice.proof.placed import Placing, placing
+from foreslice.proof.scene import Piece
 from foreslice.proof.setting import Rule, Setting
 from predictor.highest import trailing_highest
 from predictor.ports import Bools, Floats
+from predictor.steps import DAY_S
 from predictor.value.ledger import Ledger
 from simulator.coarse import Counts
 from simulator.pool import Excess, dealt, served, woken
@@ -49,12 +50,12 @@ class Terms:
     Attributes:
         sleepers: Engines that may sleep on a slice, `None` = any.
         wake_s: Until a woken engine serves.
-        unserved: Share of the work that may go unserved.
+        beds: What a slice carries of each workload, and takes, `None` = as replicas, which are alike then.
     """
 
     sleepers: int | None
     wake_s: float
-    unserved: float
+    beds: Sequence[Piece] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,58 +66,70 @@ class Pooled:
         baselines: Settings that were used, a day each.
         ledger: What was held (cards x steps, pool included) and lacked, by block.
         slices: Slices of the pool, by scored step.
-        cards: Cards that the pool took on average.
-        short: Share of the steps in which more was needed than there was.
-        wakes_per_day: Slices woken, for each workload and day.
+        slice_cards: Cards that one takes.
+        groups: Who sleep together, by place among the workloads.
+        needed: Slices that workloads needed, by scored step and workload.
+        gets: Slices that they got, likewise.
+        step_s: Length of a step, seconds.
     """
 
     baselines: tuple[Setting, ...]
     ledger: Ledger
     slices: Counts
-    cards: float
-    short: float
-    wakes_per_day: float
+    slice_cards: float
+    groups: tuple[tuple[int, ...], ...]
+    needed: Counts
+    gets: Counts
+    step_s: int
 
+    @property
+    def cards(self) -> float:
+        """Cards that the pool took on average."""
+        return float(self.slices.mean() * self.slice_cards)
 
-def placing_of(
-    courses: Sequence[Course], grid: Grid, came: Pooled, terms: Terms, ahead: Sequence[Floats]
-) -> Placing | None:
-    """Return what dealing beds by a forecast is worth to a pool, `None` where all sleep on all.
+    @property
+    def short(self) -> float:
+        """Share of the steps in which more was needed than there was."""
+        return float(np.any(self.needed > self.gets, axis=1).mean())
 
-    Args:
-        courses: Workloads.
-        grid: Time.
-        came: The pool; its baseline is the last that was chosen, and its size the mean.
-        terms: How it works.
-        ahead: Forecast peaks of the next hours, by workload and step.
-    """
-    if terms.sleepers is None:
-        return None
-    setting = came.baselines[-1]
-    fleet = _fleet(courses, grid, [setting], replace(terms, sleepers=None))
-    held = in_replicas(_targets(fleet, setting), grid.limits, fleet.piece)
-    ready = held * fleet.piece
-    over = np.maximum(np.stack(ahead, axis=1) - ready, 0.0) / fleet.piece
-    bounds = max(1, round(float(came.slices.mean()))), terms.sleepers
-    return placing(_excess(fleet, held), over, grid, bounds, fleet.share_late)
+    @property
+    def wakes_per_day(self) -> Floats:
+        """Slices woken on a day, by workload."""
+        per_day: Floats = woken(self.gets).sum(axis=0) * DAY_S / (len(self.gets) * self.step_s)
+        return per_day
 
 
 @dataclass(frozen=True, slots=True)
 class _Fleet:
-    """Workloads on a grid, whose slices are alike."""
+    """Workloads on a grid; `piece` and `cards` of a replica and `carries` of a slice by workload."""
 
     courses: Sequence[Course]
     grid: Grid
     demand: Floats
     counts: Bools
-    piece: float
-    cards: float
+    piece: Floats
+    cards: Floats
+    carries: Floats
+    slice_cards: float
     groups: tuple[tuple[int, ...], ...]
     share_late: float
 
 
-def pooled(courses: Sequence[Course], grid: Grid, baselines: Sequence[Setting], terms: Terms) -> Pooled:
+def pooled(
+    courses: Sequence[Course],
+    grid: Grid,
+    baselines: Sequence[Setting],
+    terms: Terms,
+    allowed: Sequence[float],
+) -> list[Pooled]:
     """Return what baselines with a pool come to, chosen anew each midnight on the days before.
+
+    Args:
+        courses: Workloads.
+        grid: Time.
+        baselines: Settings that may be chosen.
+        terms: How the pool works.
+        allowed: Shares of the work that may go unserved, each with a result of its own.
 
     Raises:
         InputError: The workloads do not run on one shape, of which a pool could be made.
@@ -133,15 +146,20 @@ def pooled(courses: Sequence[Course], grid: Grid, baselines: Sequence[Setting], 
     first, last = grid.first_block, len(every.asked)
     starts = list(range(first, last, grid.by_day))
     past = [every.of_blocks(np.arange(last) < block) for block in starts]
-    chosen = [
-        knobs[cheapest_surely(before, aim_that_kept(before, terms.unserved, grid.by_day))] for before in past
+    return [
+        _played(
+            fleet,
+            starts,
+            [knobs[cheapest_surely(one, aim_that_kept(one, unserved, grid.by_day))] for one in past],
+        )
+        for unserved in allowed
     ]
-    return _played(fleet, starts, chosen)
 
 
 def _fleet(courses: Sequence[Course], grid: Grid, baselines: Sequence[Setting], terms: Terms) -> _Fleet:
-    pieces = {(course.part.piece.work, course.part.piece.cards) for course in courses}
-    if len(pieces) != 1:
+    pieces = [course.part.piece for course in courses]
+    beds = terms.beds or pieces
+    if terms.beds is None and len({(one.work, one.cards) for one in pieces}) != 1:
         raise InputError(
             "workloads run on several shapes, and a pool is of one",
             where="the fleet file",
@@ -153,10 +171,20 @@ def _fleet(courses: Sequence[Course], grid: Grid, baselines: Sequence[Setting], 
             where="--wake",
             fix="give lags of whole minutes, or a shorter wake",
         )
-    ((piece, cards),) = pieces
     demand, counts = (np.stack([getattr(c, n) for c in courses], axis=1) for n in ("demand", "counts"))
     everyone = (tuple(range(len(courses))),)
-    fleet = _Fleet(courses, grid, demand, counts, piece, cards, everyone, terms.wake_s / grid.step_s)
+    fleet = _Fleet(
+        courses=courses,
+        grid=grid,
+        demand=demand,
+        counts=counts,
+        piece=np.array([one.work for one in pieces]),
+        cards=np.array([one.cards for one in pieces]),
+        carries=np.array([one.work for one in beds]),
+        slice_cards=beds[0].cards,
+        groups=everyone,
+        share_late=terms.wake_s / grid.step_s,
+    )
     if terms.sleepers is None:
         return fleet
     targets = _targets(fleet, baselines[len(baselines) // 2])
@@ -170,12 +198,27 @@ def _targets(fleet: _Fleet, setting: Setting) -> Floats:
     return np.stack([setting.target(course, grid, grid.limits) for course in fleet.courses], axis=1)
 
 
+def excess_of(demand: Floats, counts: Bools, ready: Floats, carries: Floats) -> Excess:
+    """Return what finds nothing ready, while it counts.
+
+    Args:
+        demand: Work by step and workload.
+        counts: Whether that counts, likewise.
+        ready: Work that is carried by what is ready, likewise.
+        carries: Work that a slice carries, by workload.
+    """
+    return Excess.of(np.where(counts, np.maximum(demand - ready, 0.0), 0.0), carries)
+
+
+def ready_of(held: Counts, lag: int, piece: Floats) -> Floats:
+    """Return the work that replicas carry which were held all the time since `lag` steps ago."""
+    ready: Floats = -trailing_highest(-held, lag + 1, axis=0) * piece
+    return ready
+
+
 def _excess(fleet: _Fleet, held: Counts) -> Excess:
-    """Return what finds nothing ready, while it counts."""
-    lag = fleet.grid.limits.lag
-    ready = -trailing_highest(-held, lag + 1, axis=0)
-    lacked = np.where(fleet.counts, np.maximum(fleet.demand - ready * fleet.piece, 0.0), 0.0)
-    return Excess.of(lacked, fleet.piece)
+    ready = ready_of(held, fleet.grid.limits.lag, fleet.piece)
+    return excess_of(fleet.demand, fleet.counts, ready, fleet.carries)
 
 
 def _slices(fleet: _Fleet, needed: Counts, quantile: float) -> Counts:
@@ -194,9 +237,9 @@ def _ledger(fleet: _Fleet, held: Counts, excess: Excess, slices: Counts) -> Ledg
     grid = fleet.grid
     starts = np.arange(0, grid.steps, grid.block)
     by_pool = _served(fleet, excess, slices)
-    lacked = np.maximum(excess.full + excess.part - by_pool, 0.0) * fleet.piece
+    lacked = np.maximum(excess.full + excess.part - by_pool, 0.0) * fleet.carries
     # The pool is paid all the time, also while some of its workloads do not count.
-    used = (held * fleet.counts).sum(axis=1) * fleet.cards + slices.sum(axis=1) * fleet.cards
+    used = (held * fleet.counts) @ fleet.cards + slices.sum(axis=1) * fleet.slice_cards
     asked = np.where(fleet.counts, fleet.demand, 0.0).sum(axis=1)
     return Ledger(
         np.add.reduceat(used, starts)[np.newaxis],
@@ -230,16 +273,16 @@ def _played(fleet: _Fleet, starts: Sequence[int], chosen: Sequence[tuple[Setting
     for place, group in enumerate(fleet.groups):
         gets[:, group] = dealt(excess.among(group), slices[:, place])
     scored = slice(grid.test, None)
-    days = (grid.steps - grid.test) * grid.step_s / 86_400
-    short = np.any(excess.needed > gets, axis=1)[scored]
     every = _ledger(fleet, held, excess, slices)
     return Pooled(
         baselines=tuple(setting for setting, _ in chosen),
         ledger=every.of_blocks(np.arange(len(every.asked)) >= grid.first_block),
         slices=slices[scored].sum(axis=1),
-        cards=float(slices[scored].sum(axis=1).mean() * fleet.cards),
-        short=float(short.mean()),
-        wakes_per_day=float(woken(gets)[scored].sum() / days / len(fleet.courses)),
+        slice_cards=fleet.slice_cards,
+        groups=fleet.groups,
+        needed=excess.needed[scored],
+        gets=gets[scored],
+        step_s=grid.step_s,
     )
 
 

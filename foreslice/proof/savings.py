@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,11 @@ from fleet.workload import Workload
 from foreslice import output, show
 from foreslice.compose import surroundings_of
 from foreslice.proof.fleet import Terms
+from foreslice.proof.insured import as_json as as_json_pool
+from foreslice.proof.insured import insured, lines
 from foreslice.proof.output import Told, advice, verdict
 from foreslice.proof.scene import LEAST_BEFORE_S, scene_of
+from foreslice.proof.spread import Saving, saved
 from foreslice.proof.sweep import OFF, OURS, STATIC_GPU_TRAINED, Asked, Run, run
 from foreslice.proof.trace import Trace
 from foreslice.proof.trail import figures_of, trail_of
@@ -30,17 +33,6 @@ from predictor.steps import DAY_S, StepSeries
 
 UNSERVED = 0.01
 """Share of the work that may go unserved."""
-
-DRAWS, ENDS = 1000, (0.025, 0.975)
-
-
-@dataclass(frozen=True, slots=True)
-class Saving:
-    """Share of card-hours that is saved, with the ends of its interval of 95 % by blocks of time."""
-
-    share: float
-    low: float
-    high: float
 
 
 def run_savings(config: Path, prometheus: str, last: str, *, as_json: bool) -> None:
@@ -61,6 +53,7 @@ def run_savings(config: Path, prometheus: str, last: str, *, as_json: bool) -> N
     with show.console(to_stderr=True).status("reading demand"):
         came = _played(settings, config.parent, last_s)
     savings = {name: saving(came, name) for name in (STATIC_GPU_TRAINED, OFF)}
+    pool = insured(came, settings.standby.terms(), UNSERVED) if settings.standby is not None else None
     told = Told(came, {OURS: figures_of(trail_of(came, OURS), came)})
     if as_json:
         output.print_json(
@@ -71,20 +64,17 @@ def run_savings(config: Path, prometheus: str, last: str, *, as_json: bool) -> N
                 "saved_over": {name: asdict(one) for name, one in savings.items()},
                 "verdict": verdict(came),
                 "gpu_hours": told.figures[OURS].slices,
+                "standby_pool": None if pool is None else as_json_pool(pool),
             }
         )
     else:
-        _print(told, savings, show.console())
+        pooled = lines(pool) if settings.standby is not None else []
+        _print(told, savings, pooled, show.console())
 
 
 def saving(came: Run, rival: str) -> Saving:
     """Return what ours saves over a rival, at no more unserved work where the rival has a knob."""
-    ours = came.books[OURS].total.held[0]
-    theirs = came.at(rival).total.held[0]
-    drawn = np.random.default_rng(0).multinomial(len(ours), np.full(len(ours), 1 / len(ours)), DRAWS).T
-    shares = 1.0 - (ours @ drawn) / (theirs @ drawn)
-    low, high = np.quantile(shares, ENDS)
-    return Saving(float(1.0 - ours.sum() / theirs.sum()), float(low), float(high))
+    return saved(came.books[OURS].total.held[0], came.at(rival).total.held[0])
 
 
 def trace_of(demands: Mapping[str, DemandHistory]) -> Trace:
@@ -134,7 +124,8 @@ def _played(settings: Settings, folder: Path, last_s: float) -> Run:
     demands = _known({str(key): demand_history(read[key]) for key in keys if key in read})
     served: dict[str, Workload] = {str(workload.key): workload for workload in workloads}
     scored_s = max(DAY_S, min(last_s / 2, last_s - LEAST_BEFORE_S) // DAY_S * DAY_S)
-    terms = Terms(around.boards, served.get, scored_s, models=around.models)
+    pool = settings.standby.terms().shape if settings.standby is not None else None
+    terms = Terms(around.boards, served.get, scored_s, models=around.models, pool=pool)
     scene = scene_of(trace_of(demands), terms, 0)
     return run(scene, Asked(settings.loop.lead, settings.loop.quiet, UNSERVED, ()))
 
@@ -155,7 +146,7 @@ def _known(demands: Mapping[str, DemandHistory]) -> Mapping[str, DemandHistory]:
     return known
 
 
-def _print(told: Told, savings: Mapping[str, Saving], console: Console) -> None:
+def _print(told: Told, savings: Mapping[str, Saving], pooled: Sequence[str], console: Console) -> None:
     said: Sequence[tuple[str, str]] = (
         (STATIC_GPU_TRAINED, "whole GPUs that stand still, sized for the days before"),
         (OFF, "the best rule without a forecast, in hindsight"),
@@ -167,5 +158,5 @@ def _print(told: Told, savings: Mapping[str, Saving], console: Console) -> None:
         f"{told.run.unserved:.2%} of the work would have gone unserved; capacities are estimates, slices are "
         "packed without gaps, and nothing queues. Nothing was written anywhere."
     )
-    for line in advice([told], UNSERVED):
+    for line in (*advice([told], UNSERVED), *pooled):
         console.print(f"- {line}")

@@ -53,6 +53,7 @@ class Part:
         work: Work by minute, NaN = unknown.
         piece: The slice that it runs on.
         whole: The same of whole cards.
+        bed: The same of slices of the standby pool, `None` = there is none, or it does not fit on one.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Part:
     work: Floats
     piece: Piece
     whole: Piece
+    bed: Piece | None = None
 
     @property
     def filled(self) -> Floats:
@@ -145,11 +147,15 @@ LEAST_BEFORE_S = 4 * DAY_S
 """History before the scored part: three days for a first model and one to choose settings on."""
 
 
+Pieces = tuple[Piece, Piece, Piece | None]
+
+
 def _part(trace: Trace, name: str, terms: Terms, where: tuple[CapacityModel, float, int, int, int]) -> Part:
     capacity, draw, start_s, minutes, test = where
     workload, rates = terms.workload(name), trace.rates[name]
     values = rates.series.values
-    work, pieces = values, (Piece("1/7", SEVENTH, SEVENTH, SEVENTH), Piece("whole", 1.0, 1.0, 1.0))
+    work = values
+    pieces: Pieces = (Piece("1/7", SEVENTH, SEVENTH, SEVENTH), Piece("whole", 1.0, 1.0, 1.0), None)
     if workload is not None:
         prompt, output = tokens_of(trace, name, len(values))
         work = capacity.work(workload, values, prompt, output)
@@ -201,8 +207,8 @@ def _carried(series: TidySeries, steps: int, usual: float) -> Floats:
 
 def _pieces(
     workload: Workload, terms: Terms, capacity: CapacityModel, mixes: Sequence[Mix], trained: Floats
-) -> tuple[Piece, Piece]:
-    """Return the shape that takes the fewest cards on the training days, and the whole card."""
+) -> Pieces:
+    """Return the shape that takes the fewest cards on the training days, the whole card, the pool's slice."""
     offers = offers_for(workload, terms.boards, capacity, mixes).by_shape
     whole = offers.get(capacity.reference(workload))
     if not offers or whole is None:
@@ -218,11 +224,13 @@ def _pieces(
         return float(np.maximum(np.ceil(known / offer.work), 1.0).mean()) * offer.gpu_share
 
     best = min(offers.values(), key=lambda offer: (cards(offer), str(offer.shape)))
-    estimates = capacity.capacities(workload, [best.shape, whole.shape], mixes)
-    chosen, full = (
-        Piece(str(one.shape), one.work, estimates[one.shape].work, one.gpu_share) for one in (best, whole)
+    pool = offers.get(terms.pool) if terms.pool is not None else None
+    several = [one for one in (best, whole, pool) if one is not None]
+    estimates = capacity.capacities(workload, [one.shape for one in several], mixes)
+    chosen, full, *bed = (
+        Piece(str(one.shape), one.work, estimates[one.shape].work, one.gpu_share) for one in several
     )
-    return chosen, full
+    return chosen, full, bed[0] if bed else None
 
 
 def jump(values: Floats, step_s: int) -> Floats:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,13 +62,12 @@ class Candidate:
         carries = self.outlook.offers.works[terms.shape]
         return excess_slices(self.outlook.recent_work, lead, quiet, carries, terms.level)
 
-    def risk(self, terms: PoolTerms, needed: Needs) -> float:
-        """Return the slices that it may need at once: by the forecast, and not less than it usually did."""
-        usual = float(np.quantile(needed, USUAL))
+    def over(self, terms: PoolTerms) -> float:
+        """Return the slices by which demand may rise within a plan by the forecast, 0 without one."""
         if self.outlook.forecast is None or self.need.reactive is None:
-            return usual
-        over = self.outlook.forecast.peak(RISK_WINDOW_S, RISK_QUANTILE) - self.need.reactive
-        return max(usual, over / self.outlook.offers.works[terms.shape])
+            return 0.0
+        rise = self.outlook.forecast.peak(RISK_WINDOW_S, RISK_QUANTILE) - self.need.reactive
+        return rise / self.outlook.offers.works[terms.shape]
 
 
 def beds(
@@ -90,26 +89,41 @@ def beds(
     if not steps:
         return {}
     needed = np.stack([each[-steps:] for each in past], axis=1)
-    count = min(terms.slices, slices_for(needed, terms.quantile))
-    names = [f"foreslice-standby-{number}" for number in range(1, count + 1)]
-    held = {pool.name: pool for pool in pools}
-    guests = [
-        Guest(each.risk(terms, own), each.workload.tier.rank, bed(each.workload))
-        for each, own in zip(candidates, past, strict=True)
-    ]
-    rooms = [Room(held[name].node if name in held else "", terms.memory_gib) for name in names]
-    meets = np.cov(needed.T.astype(np.float64)).reshape(len(guests), len(guests))
+    names = [f"foreslice-standby-{number}" for number in range(1, terms.slices + 1)]
     keys = [each.workload.key for each in candidates]
-    house = House(rooms, terms.sleepers, terms.host_gib)
-    layout = lay_out(guests, house, meets, _as_held(names, held, keys))
-    return {name: frozenset(keys[at] for at in here) for name, here in zip(names, layout, strict=True)}
+    guests = [Guest(each.over(terms), each.workload.tier.rank, bed(each.workload)) for each in candidates]
+    layout = planned(needed, guests, terms, _as_held(names, pools, keys))
+    return {name: frozenset(keys[at] for at in here) for name, here in zip(names, layout, strict=False)}
 
 
-def _as_held(
-    names: Sequence[str], held: Mapping[str, PoolSlice], keys: Sequence[WorkloadKey]
-) -> Layout | None:
-    if not held:
-        return None
-    at = {key: place for place, key in enumerate(keys)}
-    sleeping = ([s.workload for s in held[name].sleepers] if name in held else [] for name in names)
-    return tuple(frozenset(at[key] for key in here if key in at) for here in sleeping)
+Held = Sequence[tuple[str, frozenset[int]]]
+"""By slice, its node, empty = not known yet, and who sleeps there."""
+
+
+def planned(needed: Needs, guests: Sequence[Guest], terms: PoolTerms, held: Held) -> Layout:
+    """Return who sleeps on each slice of a pool, as large as what was needed asks for.
+
+    Args:
+        needed: Slices that each workload needed beyond its own, by step of the last day and workload.
+        guests: Workloads; their risk is what is foreseen of them, and counts as not below what was usual.
+        terms: What bounds the pool.
+        held: Slices as they stand; where it is to have more, nobody sleeps there yet.
+    """
+    count = min(terms.slices, slices_for(needed, terms.quantile))
+    usual = np.quantile(needed, USUAL, axis=0).tolist()
+    likely = [replace(guest, risk=max(guest.risk, own)) for guest, own in zip(guests, usual, strict=True)]
+    here = [*held[:count], *[("", frozenset[int]())] * (count - len(held))]
+    house = House([Room(node, terms.memory_gib) for node, _ in here], terms.sleepers, terms.host_gib)
+    meets = np.cov(needed.T.astype(np.float64)).reshape(len(guests), len(guests))
+    return lay_out(likely, house, meets, tuple(sleeping for _, sleeping in here))
+
+
+def _as_held(names: Sequence[str], pools: Sequence[PoolSlice], keys: Sequence[WorkloadKey]) -> Held:
+    standing, at = {pool.name: pool for pool in pools}, {key: place for place, key in enumerate(keys)}
+    found = [standing.get(name) for name in names]
+    return [
+        (pool.node, frozenset(at[s.workload] for s in pool.sleepers if s.workload in at))
+        if pool is not None
+        else ("", frozenset())
+        for pool in found
+    ]

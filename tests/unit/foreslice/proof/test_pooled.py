@@ -37,7 +37,8 @@ def courses(*, together):
 
 
 def came(*, together, sleepers=None, wake_s=10.0):
-    found = pooled(courses(together=together), GRID, BASELINES["rule"], Terms(sleepers, wake_s, 0.01))
+    terms = Terms(sleepers, wake_s)
+    [found] = pooled(courses(together=together), GRID, BASELINES["rule"], terms, [0.01])
     return found, float(found.ledger.lacked.sum() / found.ledger.asked.sum())
 
 
@@ -83,7 +84,7 @@ def test_workloads_of_several_shapes_have_no_pool_in_common():
     mixed[0] = replace(mixed[0], part=replace(mixed[0].part, piece=WHOLE))
 
     with pytest.raises(InputError, match="several shapes"):
-        pooled(mixed, GRID, BASELINES["rule"], Terms(None, 10.0, 0.01))
+        pooled(mixed, GRID, BASELINES["rule"], Terms(None, 10.0), [0.01])
 
 
 @pytest.mark.parametrize(("wake", "said"), [("75s", "out of range"), ("soon", "wake")])

@@ -1,0 +1,115 @@
+"""What a standby pool would have saved beside a run that had none, and who would have used it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from foreslice.proof.books import Book
+from foreslice.proof.pooled import BASELINES, Pooled, Terms, pooled
+from foreslice.proof.spread import Saving, saved
+from foreslice.proof.sweep import OFF, Run
+from foreslice.standby.terms import PoolTerms
+from predictor.value.ledger import Ledger
+
+WAKE_S = 10.0
+"""What a wake is reckoned with: vLLM's takes 3 s with 30B (`simulator.sleep`), and need is noticed first."""
+
+MOST = 5
+"""Workloads of which it is told that they used the pool most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Insured:
+    """A pool beside a run.
+
+    Attributes:
+        workloads: Workloads that fit on its slices, in the order of what is said by place.
+        apart: Workloads that do not.
+        pooled: What came of it, the rule without a forecast as baseline.
+        unserved: Share of the work that was left.
+        over_rule: What it saves over the best rule without a pool, in hindsight and at no more unserved work;
+            `None` where no rule leaves so little.
+    """
+
+    workloads: tuple[str, ...]
+    apart: tuple[str, ...]
+    pooled: Pooled
+    unserved: float
+    over_rule: Saving | None
+
+    @property
+    def most(self) -> list[tuple[str, float]]:
+        """Who would have been woken most, and how often a day."""
+        wakes = zip(self.workloads, self.pooled.wakes_per_day.tolist(), strict=True)
+        return sorted((one for one in wakes if one[1] > 0), key=lambda one: -one[1])[:MOST]
+
+    @property
+    def together(self) -> list[list[str]]:
+        """Who would have slept together."""
+        return [[self.workloads[at] for at in group] for group in self.pooled.groups]
+
+
+def insured(run: Run, terms: PoolTerms, unserved: float) -> Insured | None:
+    """Return what a pool comes to beside a run, `None` where fewer than two could share it."""
+    sharing = [(course, bed) for course in run.courses if (bed := course.part.bed) is not None]
+    courses, beds = [course for course, _ in sharing], [bed for _, bed in sharing]
+    if len(courses) < 2:  # noqa: PLR2004 -- one alone shares nothing
+        return None
+    asked = Terms(terms.sleepers, WAKE_S, beds)
+    [came] = pooled(courses, run.grid, BASELINES["rule"], asked, [unserved])
+    left = float(came.ledger.lacked.sum() / came.ledger.asked.sum())
+    rule = _best_rule(run, left)
+    return Insured(
+        workloads=tuple(course.part.name for course in courses),
+        apart=tuple(course.part.name for course in run.courses if course.part.bed is None),
+        pooled=came,
+        unserved=left,
+        over_rule=None if rule is None else saved(came.ledger.held[0], rule.held[0]),
+    )
+
+
+def _best_rule(run: Run, unserved: float) -> Ledger | None:
+    """Return the cheapest rule that left no more of the sharing workloads' work, `None` where none did."""
+    book = run.books[OFF]
+    parts = zip(book.parts, run.courses, strict=True)
+    total = Book(book.knobs, tuple(part for part, course in parts if course.part.bed is not None)).total
+    held = np.where(total.lacked.sum(axis=1) <= unserved * total.asked.sum(), total.held.sum(axis=1), np.inf)
+    return total.of_setting(int(np.argmin(held))) if np.isfinite(held).any() else None
+
+
+def as_json(found: Insured) -> dict[str, Any]:
+    """Return it as scripts read it."""
+    return {
+        "workloads": found.workloads,
+        "do_not_fit": found.apart,
+        "unserved": found.unserved,
+        "saved_over_off": None if found.over_rule is None else asdict(found.over_rule),
+        "cards": found.pooled.cards,
+        "short_of_the_time": found.pooled.short,
+        "wakes_per_day": dict(zip(found.workloads, found.pooled.wakes_per_day.tolist(), strict=True)),
+        "sleep_together": found.together,
+    }
+
+
+def lines(found: Insured | None) -> list[str]:
+    """Return it in words, one line each."""
+    if found is None:
+        return ["The standby pool of the settings would have had fewer than two workloads to share it."]
+    over = "no rule without one would have left so little work unserved"
+    if (one := found.over_rule) is not None:
+        over = (
+            f"it would have taken {one.low:.0%} to {one.high:.0%} off the GPU-hours of the best rule without "
+            "a forecast and without it"
+        )
+    users = ", ".join(f"{name} {count:.1f}" for name, count in found.most)
+    left = f"With the standby pool of the settings and no forecast {found.unserved:.2%} would go unserved"
+    size = f"It would have held {found.pooled.cards:.2f} cards on average"
+    return [
+        f"{left}: {over}.",
+        f"{size} and been short in {found.pooled.short:.1%} of the time; wakes a day: {users or 'none'}.",
+        f"Sleeping together: {'; '.join(', '.join(group) for group in found.together)}.",
+        *([f"Not on its slices: {', '.join(found.apart)}."] if found.apart else []),
+    ]
