@@ -8,7 +8,7 @@ from multiprocessing import active_children
 import numpy as np
 import pytest
 
-from foreslice.training import Workshop, here
+from foreslice.training import AHEAD, Workshop, here
 from tests.builders.recipes import OWN
 from tests.builders.work import DAY, series
 
@@ -21,24 +21,13 @@ def history():
     return series(np.ones(DAY))
 
 
-def asked(workshop, history):
-    """Ask until the workshop is free."""
-    until_s = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until_s:
-        made = workshop.train(history, {})
-        if made is not None:
-            return made
-        time.sleep(0.01)
-    raise TimeoutError
-
-
-def test_a_rung_is_made_elsewhere_one_at_a_time(history):
+def test_rungs_are_made_elsewhere_one_by_one_and_few_wait(history):
     workshop = Workshop(OWN)
-    first = workshop.train(history, {})
-    assert first is not None
-    assert workshop.train(history, {}) is None or first.done()
-    assert first.result(PATIENCE_S) is None
-    assert asked(workshop, history).result(PATIENCE_S) is None
+    asked = [workshop.train(history, {}) for _ in range(AHEAD + 2)]
+    assert asked[-1] is None, "the child has hardly begun with the first"
+    assert [None] * (AHEAD + 1) == [one.result(PATIENCE_S) for one in asked[:-1]]
+    assert 1 == len(active_children())
+    assert workshop.train(history, {}).result(PATIENCE_S) is None
 
 
 def test_a_child_that_was_killed_is_replaced(history):
@@ -47,17 +36,18 @@ def test_a_child_that_was_killed_is_replaced(history):
     (child,) = active_children()
     os.kill(child.pid, signal.SIGKILL)
     until_s = time.monotonic() + PATIENCE_S
-    made = asked(workshop, history)
+    made = workshop.train(history, {})
     while made.exception(PATIENCE_S) is not None and time.monotonic() < until_s:
-        made = asked(workshop, history)
+        made = workshop.train(history, {})
     assert made.result() is None
 
 
 def test_a_failure_is_kept_and_the_next_one_goes_on(history):
     workshop = Workshop(OWN)
+    failed, next_one = workshop.train(None, {}), workshop.train(history, {})
     with pytest.raises(AttributeError):
-        workshop.train(None, {}).result(PATIENCE_S)
-    assert asked(workshop, history).result(PATIENCE_S) is None
+        failed.result(PATIENCE_S)
+    assert next_one.result(PATIENCE_S) is None
 
 
 def test_a_replay_makes_them_on_the_spot(history):
