@@ -31,6 +31,7 @@ class Device:
         architecture: Its generation, as the driver prints it.
         capacity: What the device has, by name: `memory` in bytes, `multiprocessors`.
         attributes: What else is published of an uncut card: what devices of one claim may have to share.
+        is_shared: Whoever has it may not be the only one: other claims are given parts of it.
     """
 
     node: str
@@ -45,6 +46,7 @@ class Device:
     architecture: str = ""
     capacity: Mapping[str, int] = field(default_factory=dict, hash=False)
     attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    is_shared: bool = False
 
     @property
     def id(self) -> DeviceId:

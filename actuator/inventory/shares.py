@@ -14,9 +14,8 @@ from actuator.mechanisms.device_plugin import GPU
 from actuator.mechanisms.dra import DRIVER
 from actuator.objects.nodes import SHARED_GPU
 from actuator.objects.pods import is_over
-from actuator.objects.slices import amount
+from actuator.objects.slices import amount, shared_device
 from actuator.objects.standings import results_of
-from fleet.ledgers.consumable import Capacity, Policy, SharedDevice
 from fleet.ledgers.time_slicing import SlicedNode
 from fleet.shape import SHARE_UNITS
 
@@ -118,29 +117,6 @@ def sliced_use(nodes: Iterable[NodeView], pods: Sequence[Json]) -> Iterator[Card
 def _replicas_of(pod: Json) -> int:
     limits = [(c.get("resources") or {}).get("limits") or {} for c in pod["spec"].get("containers") or []]
     return sum(amount(str(held[name])) for held in limits for name in (GPU, SHARED_GPU) if name in held)
-
-
-def shared_device(published: Json) -> SharedDevice:
-    """Return a published device as its ledger, with nothing taken."""
-    capacities = {
-        name: Capacity(amount(str(held["value"])), _policy(held.get("requestPolicy")))
-        for name, held in sorted((published.get("capacity") or {}).items())
-    }
-    return SharedDevice(capacities, is_shared=bool(published.get("allowMultipleAllocations")))
-
-
-def _policy(body: Json | None) -> Policy | None:
-    if body is None:
-        return None
-    span: Json = body.get("validRange") or {}
-    bounds = {name: amount(str(span[name])) for name in ("min", "max", "step") if name in span}
-    return Policy(
-        default=amount(str(body["default"])) if "default" in body else None,
-        minimum=bounds.get("min"),
-        maximum=bounds.get("max"),
-        step=bounds.get("step"),
-        values=tuple(amount(str(value)) for value in body.get("validValues") or []),
-    )
 
 
 def _consumed(claims: Iterable[Json]) -> defaultdict[tuple[str, str], list[dict[str, int]]]:

@@ -21,6 +21,7 @@ from actuator.objects.boards import Card, Offer, known_board, published_board
 from fleet.boards import Board, Engines
 from fleet.cluster import Gpu
 from fleet.devices import Device, DeviceId, Pool
+from fleet.ledgers.consumable import Capacity, Policy, SharedDevice
 from fleet.shape import WHOLE, Shape
 
 _KINDS = ("gpu", "mig")
@@ -33,6 +34,12 @@ NO_COUNTERS = (
     "no dynamic MIG, whole cards only: the ResourceSlices of node {node} have no counters (sharedCounters, "
     "consumesCounters), as where the API server drops them (feature gate DRAPartitionableDevices), so the "
     "scheduler would give one card away twice"
+)
+
+
+SHARED = (
+    "no claim has a device of node {node} for itself: they take several (allowMultipleAllocations), and who "
+    "names no capacity leaves room for more; set consumableShares of the driver to disabled or memory"
 )
 
 
@@ -168,17 +175,22 @@ def _inventory(nodes: Iterable[_Node]) -> Inventory:
 
 
 def _barred(gpus: Iterable[Gpu], pools: Iterable[Pool]) -> dict[Shape, str]:
-    """Return the shapes of MIG devices that say neither by counters nor by capacities what they take.
+    """Return the shapes of devices of which others may be given a part, with the reason.
 
-    Any claim for such a shape may be given one of them, even where others are offered that can be told apart.
+    Those are devices that several claims share, and MIG devices that say neither by counters nor by
+    capacities what they take. Any claim for such a shape may be given one of them, even where others are
+    offered that can be told apart.
     """
     boards = {gpu.uuid: gpu.board.id for gpu in gpus}
-    shapes: dict[Shape, str] = {}
+    found: dict[str, dict[Shape, str]] = {SHARED: {}, NO_COUNTERS: {}}
     for pool in pools:
         for device in pool.devices:
+            shape = Shape(boards[device.gpu], device.profile or WHOLE)
             if device.profile is not None and not device.memory_slices:
-                shapes.setdefault(Shape(boards[device.gpu], device.profile), pool.node)
-    return {shape: NO_COUNTERS.format(node=min(shapes.values())) for shape in shapes}
+                found[NO_COUNTERS].setdefault(shape, pool.node)
+            elif device.is_shared:
+                found[SHARED].setdefault(shape, pool.node)
+    return {shape: said.format(node=min(nodes.values())) for said, nodes in found.items() for shape in nodes}
 
 
 def _card(
@@ -246,6 +258,37 @@ def _attributes(published: Json) -> dict[str, str]:
     return {name: f"{kind} {value}" for name, one in held.items() for kind, value in one.items()}
 
 
+def shared_device(published: Json) -> SharedDevice:
+    """Return a published device as its ledger, with nothing taken."""
+    capacities = {
+        name: Capacity(amount(str(held["value"])), _policy(held.get("requestPolicy")))
+        for name, held in sorted((published.get("capacity") or {}).items())
+    }
+    return SharedDevice(capacities, is_shared=bool(published.get("allowMultipleAllocations")))
+
+
+def _is_shared(published: Json) -> bool:
+    """Return whether beside a claim that names no capacity there is room for one that asks for the least."""
+    if not published.get("allowMultipleAllocations"):
+        return False
+    device = shared_device(published)
+    return device.take({}).refusal(dict.fromkeys(device.capacities, 0)) is None
+
+
+def _policy(body: Json | None) -> Policy | None:
+    if body is None:
+        return None
+    span: Json = body.get("validRange") or {}
+    bounds = {name: amount(str(span[name])) for name in ("min", "max", "step") if name in span}
+    return Policy(
+        default=amount(str(body["default"])) if "default" in body else None,
+        minimum=bounds.get("min"),
+        maximum=bounds.get("max"),
+        step=bounds.get("step"),
+        values=tuple(amount(str(value)) for value in body.get("validValues") or []),
+    )
+
+
 def _device(published: Json, node: str, pool: str) -> tuple[Device, Offer]:
     kind = text_of(published, "type")
     profile = text_of(published, "profile") if kind == "mig" else None
@@ -271,6 +314,7 @@ def _device(published: Json, node: str, pool: str) -> tuple[Device, Offer]:
         architecture=text_of(published, "architecture"),
         capacity=_sizes(capacity.get("memory", 0), capacity.get("multiprocessors", 0)),
         attributes=_attributes(published) if kind == "gpu" else {},
+        is_shared=_is_shared(published),
     )
     offer = Offer(
         profile=profile,

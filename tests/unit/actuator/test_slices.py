@@ -142,6 +142,21 @@ class TestWithoutCounters:
         assert Shape(H100_80GB.id, "2g.20gb") in inventory.barred
 
 
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [
+        ("slices-h100-consumable-memory", set()),
+        ("slices-h100-consumable-unlimited", {"whole"}),
+        ("slices-h100-consumable-4-static-mig", {"whole", "3g.40gb", "1g.10gb"}),
+    ],
+)
+def test_devices_that_a_claim_does_not_have_for_itself_are_barred_and_the_setting_is_named(name, shapes):
+    """By memory, a claim that names none takes all of it; else it takes nothing, or one share of four."""
+    barred = read(observed(name)).barred
+    assert {Shape(H100_80GB.id, shape) for shape in shapes} == set(barred)
+    assert all("set consumableShares of the driver to disabled or memory" in why for why in barred.values())
+
+
 SEQUENCE = [
     ("gpu", None, "gpu-0"),
     ("mig", "1g.10gb", "gpu-1-mig-1g10gb-19-0"),
