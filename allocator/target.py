@@ -105,9 +105,9 @@ def way_to(aim: Target, question: Question) -> Transition:
     """
     if aim.packing is None:
         return Transition((), ())
-    problem = aim.packing.tableau.problem
+    problem, hosts = aim.packing.tableau.problem, question.fleet.hosts
     before = cards_of(question.fleet, problem.stocks)
-    return transition(before, place(aim.packing, before), problem.asks)
+    return transition(before, place(aim.packing, before, hosts), problem.asks, hosts)
 
 
 def problem_of(question: Question) -> Problem:

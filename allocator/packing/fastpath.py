@@ -11,11 +11,13 @@ import numpy as np
 from allocator.packing.cards import Card, Seat
 from allocator.packing.columns import Prices, distinct, value
 from allocator.packing.dealing import present
+from allocator.packing.nodes import Nodes
 from allocator.packing.pricing import beside, cheapest
 from allocator.packing.problem import Ask, Problem, Stock
 from allocator.packing.room import StockRoom, mix_of
 from allocator.packing.rows import joined
 from allocator.packing.tableau import tableau_of
+from fleet.host import Host
 from fleet.shape import Shape
 
 TRIES = 8
@@ -50,15 +52,21 @@ class Adjustment:
     short: float
 
 
-def adjust(stocks: tuple[Stock, ...], ask: Ask, prices: Prices, cards: Sequence[Card]) -> Adjustment | None:
+def adjust(
+    stocks: tuple[Stock, ...],
+    ask: Ask,
+    prices: Prices,
+    cards: Sequence[Card],
+    hosts: Mapping[str, Host] | None = None,
+) -> Adjustment | None:
     """Return what one workload should take and give back, all others left where they are.
 
     The cheapest configurations at the stored prices are tried out on the cards: the one whose pieces and
     newly opened cards cost least is taken, of equals the one that starts fewest replicas. Every seat is legal
     beside those in use, what is left stays in use until the new replicas run. `None` where no card has room
     for any of the configurations, and for a workload with replicas over several cards, which a plan seats.
-    `prices` come from the last full packing of the same stocks; queues and
-    nodes are not looked at.
+    `prices` come from the last full packing of the same stocks. New replicas go where nodes have the CPU, the
+    memory and the place for them: `hosts` by name, with what is left of them; queues are not looked at.
     """
     if any(seat.shape.cards > 1 for card in cards for seat, key in card.held.items() if key == ask.key):
         return None
@@ -72,13 +80,14 @@ def adjust(stocks: tuple[Stock, ...], ask: Ask, prices: Prices, cards: Sequence[
         index: StockRoom(stock, [card for card in cards if card.stock == index], mix_of(cards, index))
         for index, stock in enumerate(stocks)
     }
+    nodes = Nodes(hosts or {}, (ask,), cards)
     mine = _mine(ask, cards)
     best: tuple[float, int, int] | None = None
     chosen: Adjustment | None = None
     for row in np.lexsort((candidates.counts.sum(axis=1), worth)).tolist()[:TRIED]:
         for held in mine:
             trial = _Trial(stocks, pieces, candidates.counts[row].tolist(), held)
-            found = trial.on(rooms, float(worth[row]), float(candidates.short[row]))
+            found = trial.on(rooms, nodes.fork(), float(worth[row]), float(candidates.short[row]))
             if found is None:
                 continue
             score = (found.price + trial.cost, len(found.takes), row)
@@ -99,6 +108,7 @@ class _Held:
     """Seats that a workload has, those that stay longest first: beside most others."""
 
     def __init__(self, ask: Ask, mine: Sequence[Card], staying: Sequence[Card]) -> None:
+        self.key = ask.key
         self.seats: dict[tuple[int, Shape], list[tuple[str, Seat]]] = defaultdict(list)
         self.given_back: list[tuple[str, Seat]] = []
         self.left = {card.uuid for card in mine} - {card.uuid for card in staying}
@@ -126,7 +136,9 @@ class _Trial:
         self._wanted = [(index, piece, n) for (index, piece), n in zip(pieces, counts, strict=True)]
         self.cost = 0.0
 
-    def on(self, rooms: Mapping[int, StockRoom], price: float, short: float) -> Adjustment | None:
+    def on(
+        self, rooms: Mapping[int, StockRoom], nodes: Nodes, price: float, short: float
+    ) -> Adjustment | None:
         """Return what is taken and left, `None` where there is no room; sets what the cards cost."""
         forks: dict[int, StockRoom] = {}
         takes, leaves, opened = [], [*self._held.given_back], 0
@@ -134,10 +146,15 @@ class _Trial:
             mine = self._held.seats.get((index, piece), [])
             leaves += mine[n:]
             for _ in range(n - len(mine)):
-                taken = forks.setdefault(index, rooms[index].fork(self._held.left)).take(piece)
+                room = forks.setdefault(index, rooms[index].fork(self._held.left))
+                taken = room.take(piece)
+                while taken is not None and nodes.lacks(self._held.key, taken[0]):
+                    room = forks[index] = room.fork(nodes.beside(taken[0]))
+                    taken = room.take(piece)
                 if taken is None:
                     return None
                 uuid, seat, is_new = taken
+                nodes.start(self._held.key, uuid, seat)
                 takes.append((uuid, seat))
                 opened += is_new
                 self.cost += OPENED * self._stocks[index].price * is_new

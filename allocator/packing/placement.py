@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -11,12 +11,14 @@ import numpy as np
 
 from allocator.packing.cards import Card, Seat, layout_of
 from allocator.packing.master import solver
+from allocator.packing.nodes import Nodes
 from allocator.packing.pack import Packing
 from allocator.packing.problem import Cut, Stock
 from allocator.packing.spanning import Tenants, seated_together
 from allocator.packing.tableau import Floats, Ints
 from fleet.boards import Board
 from fleet.errors import InputError
+from fleet.host import Host
 from fleet.mig import Layout, realise
 from fleet.shape import Shape
 from fleet.workload import WorkloadKey
@@ -28,7 +30,9 @@ RECUT = 0.25
 """What cutting a card anew counts beside one replica that has to move."""
 
 
-def place(packing: Packing, cards: Sequence[Card]) -> tuple[Card, ...]:
+def place(
+    packing: Packing, cards: Sequence[Card], hosts: Mapping[str, Host] | None = None
+) -> tuple[Card, ...]:
     """Return every card as it is cut and seated once the packing stands.
 
     Cards with the same layout and the same replicas that may stay are one class; classes are matched to cuts
@@ -36,7 +40,8 @@ def place(packing: Packing, cards: Sequence[Card]) -> tuple[Card, ...]:
     whose seat is kept stay; the others are seated where a seat is free already, then on fresh cards, then on
     cards that are cut anew.
 
-    Replicas over several cards are seated first, each on cards of one node.
+    Replicas over several cards are seated first, each on cards of one node. A node without the CPU, memory or
+    place for one more pod is passed over as long as another has a seat: `hosts` by name, as they are now.
 
     `InputError` naming the missing cards if there are too few, or none that are joined.
     """
@@ -56,8 +61,9 @@ def place(packing: Packing, cards: Sequence[Card]) -> tuple[Card, ...]:
     for card in seated.values():
         wanted.subtract((tenant, card.stock, seat.shape) for seat, tenant in card.held.items())
     before = {card.uuid: card for card in cards}
-    filled = _filled(seated, before, wanted)
-    filled |= {card.uuid: replace(card, seats=together[card.uuid]) for card in cards if card.uuid in together}
+    fixed = {card.uuid: replace(card, seats=together[card.uuid]) for card in cards if card.uuid in together}
+    nodes = _nodes(packing, before, seated | fixed, hosts or {})
+    filled = _filled(seated, before, wanted, nodes) | fixed
     return tuple(filled[card.uuid] for card in cards)
 
 
@@ -169,7 +175,23 @@ def _cut(stock: Stock, card: Card, cut: Cut | None, kept: dict[Seat, WorkloadKey
     return replace(card, seats={seat: kept.get(seat) for seat in sorted(after)})
 
 
-def _filled(seated: dict[str, Card], before: dict[str, Card], wanted: Wanted) -> dict[str, Card]:
+def _nodes(
+    packing: Packing, before: Mapping[str, Card], after: Mapping[str, Card], hosts: Mapping[str, Host]
+) -> Nodes:
+    """Return what nodes have for those who are still to be seated, once those that go have gone."""
+    nodes = Nodes(hosts, packing.tableau.problem.asks, before.values())
+    for uuid, card in before.items():
+        was, will = card.held.items(), after[uuid].held.items()
+        for seat, tenant in was - will:
+            nodes.stop(tenant, uuid, seat)
+        for seat, tenant in will - was:
+            nodes.start(tenant, uuid, seat)
+    return nodes
+
+
+def _filled(
+    seated: dict[str, Card], before: dict[str, Card], wanted: Wanted, nodes: Nodes
+) -> dict[str, Card]:
     """Return the cards once everyone has a seat."""
     free: dict[tuple[int, Shape], list[tuple[int, str, Seat]]] = defaultdict(list)
     for card in seated.values():
@@ -185,7 +207,10 @@ def _filled(seated: dict[str, Card], before: dict[str, Card], wanted: Wanted) ->
     }
     for (key, stock, shape), n in sorted(wanted.items()):
         for _ in range(n):
-            _, uuid, seat = free[stock, shape].pop()
+            seats = free[stock, shape]
+            fits = (nth for nth in range(len(seats) - 1, -1, -1) if not nodes.lacks(key, seats[nth][1]))
+            _, uuid, seat = seats.pop(next(fits, -1))
+            nodes.start(key, uuid, seat)
             taken[uuid][seat] = key
     return {uuid: replace(card, seats=taken[uuid]) for uuid, card in seated.items()}
 

@@ -52,7 +52,7 @@ class StockRoom:
         for layout, uuids in self._cut.items():
             twin._cut[layout] = [uuid for uuid in uuids if uuid not in without]
         twin._shared = {uuid: used for uuid, used in self._shared.items() if uuid not in without}
-        twin._unused, twin._best = [*self._unused], self._best
+        twin._unused, twin._best = [uuid for uuid in self._unused if uuid not in without], self._best
         return twin
 
     def take(self, piece: Shape) -> tuple[str, Seat, bool] | None:

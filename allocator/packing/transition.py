@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from allocator.packing.cards import Card, Seat
+from allocator.packing.nodes import Nodes
 from allocator.packing.problem import Ask
 from capacity.routing import carried
+from fleet.host import Host
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 
@@ -59,21 +61,30 @@ class Transition:
     stuck: tuple[str, ...]
 
 
-def transition(before: Sequence[Card], after: Sequence[Card], asks: Sequence[Ask]) -> Transition:
+def transition(
+    before: Sequence[Card],
+    after: Sequence[Card],
+    asks: Sequence[Ask],
+    hosts: Mapping[str, Host] | None = None,
+) -> Transition:
     """Return the order in which replicas start, stop and cards are cut to get from one placement to the next.
 
     A replica stops only once the rest carries its workload's work by the router's rule, or as much as before
     if that was less; a card is cut only once its seats that go are empty. Where workloads wait for each
     other's seats, one of them takes a detour over room that nobody needs; without such room it is said how
-    much is missing.
+    much is missing. A replica starts only where its node has the CPU, the memory and the place for its pod:
+    `hosts` by name, with what is left of them before, are not looked at where they are not given.
     """
-    return _Yard(before, after, asks).run()
+    return _Yard(before, after, asks, hosts or {}).run()
 
 
 class _Yard:
     """The fleet on the way."""
 
-    def __init__(self, before: Sequence[Card], after: Sequence[Card], asks: Sequence[Ask]) -> None:
+    def __init__(
+        self, before: Sequence[Card], after: Sequence[Card], asks: Sequence[Ask], hosts: Mapping[str, Host]
+    ) -> None:
+        self._nodes = Nodes(hosts, asks, before)
         self._asks = {ask.key: ask for ask in asks}
         self._seats = {card.uuid: dict(card.seats) for card in before}
         self._goal = {card.uuid: dict(card.seats) for card in after}
@@ -126,7 +137,8 @@ class _Yard:
         waiting: list[_Seating] = []
         for key, uuid, seat in self._starts:
             is_free = seat in self._seats[uuid] and self._seats[uuid][seat] is None
-            if is_free and not self._waits_for(waiting, key, uuid, seat) and self._may(key, seat, 1):
+            fits = is_free and (seat.is_part or not self._nodes.lacks(key, uuid))
+            if fits and not self._waits_for(waiting, key, uuid, seat) and self._may(key, seat, 1):
                 self._take(key, uuid, seat)
                 self._moves.append(Move(Act.START, uuid, seat, key))
             else:
@@ -139,6 +151,7 @@ class _Yard:
             if not self._waits_for(waiting, key, uuid, seat) and self._may(key, seat, -1):
                 self._runs[key][seat.shape] -= not seat.is_part
                 self._seats[uuid][seat] = None
+                self._nodes.stop(key, uuid, seat)
                 self._moves.append(Move(Act.STOP, uuid, seat, key))
             else:
                 waiting.append((key, uuid, seat))
@@ -150,7 +163,7 @@ class _Yard:
             key, uuid, seat = start
             spare = None
             if seat.shape.cards == 1 and start not in self._turned and self._may(key, seat, 1):
-                spare = self._spare(self._stock[uuid], seat)
+                spare = self._spare(key, self._stock[uuid], seat)
             if spare is not None:
                 self._turned.add(start)
                 self._take(key, *spare)
@@ -159,11 +172,11 @@ class _Yard:
                 return True
         return False
 
-    def _spare(self, stock: int, seat: Seat) -> tuple[str, Seat] | None:
+    def _spare(self, key: WorkloadKey, stock: int, seat: Seat) -> tuple[str, Seat] | None:
         """Return a free seat of the same shape that stays and nobody takes, else one on an unused card."""
         unused = None
         for uuid, seats in self._seats.items():
-            if self._stock[uuid] != stock:
+            if self._stock[uuid] != stock or self._nodes.lacks(key, uuid):
                 continue
             goal = self._goal[uuid]
             for one, tenant in seats.items():
@@ -189,6 +202,7 @@ class _Yard:
     def _take(self, key: WorkloadKey, uuid: str, seat: Seat) -> None:
         self._runs[key][seat.shape] += not seat.is_part
         self._seats[uuid][seat] = key
+        self._nodes.start(key, uuid, seat)
 
     def _may(self, key: WorkloadKey, seat: Seat, change: int) -> bool:
         """Return whether the workload is carried with so many replicas more or fewer."""
@@ -209,6 +223,8 @@ class _Yard:
                 lines[key] = (
                     f"{key}: a smaller replica would set the pace; a least-loaded router would allow it"
                 )
+            elif self._nodes.lacks(key, uuid):
+                lines[key] = f"{key}: {self._nodes.named(key, uuid)} for 1 x {seat.shape}"
             else:
                 lines[key] = f"{key}: 1 x {seat.shape} of spare room is missing to move to card {uuid}"
         for key, uuid, seat in self._stops:

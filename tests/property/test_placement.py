@@ -14,6 +14,7 @@ from allocator.packing.standing import standing_on
 from allocator.packing.transition import Act, transition
 from capacity.routing import carried
 from fleet.boards import H100_80GB
+from fleet.host import Host, HostAmount
 from fleet.mig import is_legal
 from fleet.shape import Configuration
 from fleet.workload import Router
@@ -26,18 +27,28 @@ tables = st.dictionaries(st.sampled_from(SLICES), st.sampled_from([0.1, 0.25, 0.
 routers = st.sampled_from([Router.EQUAL, Router.LEAST_LOADED])
 
 
+NODES = ("a", "b", "c")
+CORE = HostAmount(cpu_m=1000)
+cores_left = st.fixed_dictionaries({node: st.integers(0, 6) for node in NODES})
+
+
+def hosts(cores):
+    """Nodes with so many cores left."""
+    return {node: Host("", HostAmount(cpu_m=1000 * n)) for node, n in cores.items()}
+
+
 @st.composite
 def fleets(draw):
-    """A few workloads now and later, and empty cards for all of them."""
+    """A few workloads of a core a replica now and later, and empty cards on three nodes for all of them."""
     drawn = [(draw(tables), draw(routers), draw(works), draw(works)) for _ in range(draw(st.integers(1, 5)))]
     now, later = (
         problem(
-            *(ask(f"w{n}", one[at], one[0], one[1]) for n, one in enumerate(drawn)),
+            *(ask(f"w{n}", one[at], one[0], one[1], host=CORE) for n, one in enumerate(drawn)),
             stocks=(stock(shares=(25, 50)),),
         )
         for at in (2, 3)
     )
-    return now, later, tuple(Card(f"card-{n:03d}", 0, {}) for n in range(60))
+    return now, later, tuple(Card(f"card-{n:03d}", 0, {}, NODES[n % 3]) for n in range(60))
 
 
 def seats_by_workload(cards):
@@ -86,13 +97,14 @@ def test_the_same_demand_again_moves_nobody(drawn):
 
 
 @SOME
-@given(fleets())
-def test_on_the_way_nobody_is_short_and_no_seat_is_taken_twice(drawn):
+@given(fleets(), cores_left)
+def test_on_the_way_nobody_is_short_no_seat_is_taken_twice_and_no_node_is_overdrawn(drawn, cores):
     now, later, cards = drawn
     before = place(pack(now), cards)
-    after = place(pack(standing_on(later, before, recut=0.05, restart=0.01)), before)
-    way = transition(before, after, later.asks)
+    after = place(pack(standing_on(later, before, recut=0.05, restart=0.01)), before, hosts(cores))
+    way = transition(before, after, later.asks, hosts(cores))
 
+    node, left = {card.uuid: card.node for card in cards}, dict(cores)
     seats = {card.uuid: dict(card.held) for card in before}
     asked = {one.key: one for one in later.asks}
 
@@ -104,10 +116,13 @@ def test_on_the_way_nobody_is_short_and_no_seat_is_taken_twice(drawn):
     for move in way.moves:
         if move.act is Act.START:
             assert move.seat not in seats[move.card]
+            left[node[move.card]] -= 1
             seats[move.card][move.seat] = move.workload
             assert is_sound(Card(move.card, 0, seats[move.card]))
         elif move.act is Act.STOP:
             assert move.workload == seats[move.card].pop(move.seat)
+            left[node[move.card]] += 1
+        assert min(left.values()) >= 0
         if move.workload is not None:
             assert carries(move.workload) >= least[move.workload] - 1e-9
     if not way.stuck:
@@ -115,16 +130,23 @@ def test_on_the_way_nobody_is_short_and_no_seat_is_taken_twice(drawn):
 
 
 @SOME
-@given(fleets(), st.data())
-def test_one_workloads_change_carries_it_leaves_the_others_and_keeps_cards_sound(drawn, data):
+@given(fleets(), st.none() | cores_left, st.data())
+def test_one_workloads_change_carries_it_leaves_the_others_and_keeps_cards_and_nodes_sound(
+    drawn, cores, data
+):
     now, later, cards = drawn
     packing = pack(now)
     placed = place(packing, cards)
     nth = data.draw(st.integers(0, len(now.asks) - 1))
     one = standing_on(replace(later), placed, recut=0.0, restart=0.0).asks[nth]
 
-    adjustment = adjust(now.stocks, one, packing.worth, placed)
-    assert adjustment is not None
+    adjustment = adjust(now.stocks, one, packing.worth, placed, hosts(cores or {}))
+    if adjustment is None:
+        assert cores is not None
+        return
+    if cores is not None:
+        node = {card.uuid: card.node for card in placed}
+        assert Counter(node[uuid] for uuid, _ in adjustment.takes) <= Counter(cores)
     changed = applied(placed, one, adjustment)
 
     runs = Counter(seat.shape for card in changed for seat, tenant in card.held.items() if tenant == one.key)
@@ -132,6 +154,6 @@ def test_one_workloads_change_carries_it_leaves_the_others_and_keeps_cards_sound
     assert all(is_sound(Card(card.uuid, 0, card.held)) for card in changed)
     others = {k: n for k, n in seats_by_workload(placed).items() if k[0] != one.key}
     assert others == {k: n for k, n in seats_by_workload(changed).items() if k[0] != one.key}
-    assert adjustment == adjust(now.stocks, one, packing.worth, placed)
+    assert adjustment == adjust(now.stocks, one, packing.worth, placed, hosts(cores or {}))
     grown = sum(card.is_used for card in changed) - sum(card.is_used for card in placed)
     assert grown == adjustment.opened

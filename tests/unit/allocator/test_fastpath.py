@@ -10,6 +10,7 @@ from allocator.packing.fastpath import adjust, applied
 from allocator.packing.pack import pack
 from allocator.packing.room import StockRoom, mix_of
 from fleet.boards import H100_80GB
+from fleet.host import Host, HostAmount
 from fleet.shape import Configuration, share_of
 from fleet.workload import Router
 from tests.builders.fleet import key, shape
@@ -195,3 +196,21 @@ def test_a_piece_that_nobody_takes_is_worth_what_it_would_take_from_others():
     assert 0 < by_shape["1g.10gb"]
     cuts = np.array(stock().cuts)
     assert (cuts @ worth.piece <= 1 + 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("cores", "cards"),
+    [
+        ({}, ["a0", "a0"]),
+        ({"a": 1, "b": 0, "c": 1}, ["a0", "c0"]),
+        ({"a": 0, "b": 0, "c": 2}, ["c0", "c0"]),
+        ({"a": 1, "b": 0, "c": 0}, None),
+    ],
+)
+def test_new_replicas_go_where_nodes_have_a_core_for_each(cores, cards):
+    """All cards are empty: without a bound the first is taken, and both halves of it."""
+    asked = ask("new", 0.9, {"3g.40gb": 0.45}, host=HostAmount(cpu_m=1000))
+    on = [Card(f"{node}0", 0, {}, node) for node in "abc"]
+    hosts = {node: Host("", HostAmount(cpu_m=1000 * n)) for node, n in cores.items()}
+    found = adjust((SHARED,), asked, PRICES, on, hosts)
+    assert cards == (None if found is None else [uuid for uuid, _ in found.takes])

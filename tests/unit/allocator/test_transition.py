@@ -12,6 +12,7 @@ from allocator.packing.placement import place
 from allocator.packing.standing import standing_on
 from allocator.packing.transition import transition
 from fleet.errors import InputError
+from fleet.host import Host, HostAmount
 from fleet.shape import Shape
 from fleet.workload import Router
 from tests.builders.fleet import BOARD, key, shape
@@ -131,6 +132,64 @@ def test_cards_of_another_stock_are_left_alone():
     on = (Card("one", 0, {}), Card("two", 1, {}))
     after = placed(ask("x", 1.0, {"whole": 1.0}), on=on, stocks=two)
     assert 1 == sum(card.is_used for card in after)
+
+
+CORE = HostAmount(cpu_m=1000)
+
+
+class TestNodes:
+    """Two cards on a node each; a replica takes a core."""
+
+    ASKS = tuple(ask(name, 1.0, WORKS, host=CORE) for name in ("x", "y"))
+
+    def hosts(self, **cores):
+        return {node: Host("", HostAmount(cpu_m=1000 * n, pods=9)) for node, n in cores.items()}
+
+    def cards(self, a, b):
+        return Card("a0", 0, a, "a"), Card("b0", 0, b, "b")
+
+    def test_a_replica_starts_once_another_has_left_its_node_a_core(self):
+        before = self.cards({BIG: key("x")}, {BIG: key("y"), OTHER: None})
+        after = self.cards({BIG: key("y")}, {OTHER: key("x"), BIG: None})
+        way = transition(before, after, self.ASKS, self.hosts(a=0, b=1))
+        assert () == way.stuck
+        assert ["start x", "stop x", "start y", "stop y"] == [
+            f"{m.act} {m.workload.name}" for m in way.moves if m.workload
+        ]
+
+    @pytest.mark.parametrize(
+        ("host", "what"),
+        [
+            (HostAmount(cpu_m=500, memory_bytes=9, pods=9), "CPU"),
+            (HostAmount(cpu_m=5000, memory_bytes=1, pods=9), "memory"),
+            (HostAmount(cpu_m=5000, memory_bytes=9, pods=0), "places for pods"),
+        ],
+    )
+    def test_what_the_node_lacks_for_good_is_named(self, host, what):
+        asked = ask("x", 1.0, WORKS, host=HostAmount(1000, 2, 1))
+        before, after = self.cards({BIG: key("x")}, {BIG: None}), self.cards({BIG: None}, {BIG: key("x")})
+        way = transition(before, after, (asked,), {"b": Host("", host)})
+        assert () == way.moves
+        assert (f"serving/x: node b has too little {what} for 1 x h100-80gb:3g.40gb",) == way.stuck
+
+    def test_no_detour_is_taken_over_a_node_without_a_core(self):
+        before, after, asks = swap()
+        spare = Card("c", 0, {}, "c")
+        asks = tuple(replace(one, host=CORE) for one in asks)
+        ways = [
+            transition((*cards(**before), spare), (*cards(**after), spare), asks, self.hosts(c=n))
+            for n in (0, 1)
+        ]
+        assert [2, 0] == [len(way.stuck) for way in ways]
+
+    @pytest.mark.parametrize(("a", "b", "seated"), [(1, 1, "a0"), (0, 1, "b0"), (0, 0, "a0")])
+    def test_who_has_no_seat_yet_is_seated_where_the_node_has_a_core(self, a, b, seated):
+        """Where none has, the way says so."""
+        on = self.cards({BIG: key("x"), OTHER: None}, {BIG: key("z"), OTHER: None})
+        asks = [ask(name, 1.0, {"3g.40gb": 1.0}, host=CORE) for name in ("x", "y", "z")]
+        after = place(pack(problem(*asks)), on, self.hosts(a=a, b=b))
+        assert [seated] == [card.uuid for card in after if key("y") in card.held.values()]
+        assert (not (a or b)) == bool(transition(on, after, asks, self.hosts(a=a, b=b)).stuck)
 
 
 TWO = Shape(BOARD.id, cards=2)
