@@ -173,8 +173,9 @@ class Room:
 
 def request_of(shape: Shape, products: tuple[str, ...]) -> DeviceRequest:
     """Return what a replica of a shape asks for, on boards of these products."""
-    kind, profile = ("gpu", None) if shape.is_whole else ("mig", shape.profile)
-    return DeviceRequest(kind, profile, products, count=shape.cards)
+    if shape.is_whole:
+        return DeviceRequest("gpu", None, products, count=shape.cards)
+    return DeviceRequest("share" if shape.hundredths else "mig", shape.profile, products)
 
 
 def room_of(fleet: Fleet, workloads: Iterable[Workload] = (), market: Market = NO_MARKET) -> Room:

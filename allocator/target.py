@@ -114,9 +114,12 @@ def problem_of(question: Question) -> Problem:
     """Return what is packed: what must be kept of the cluster's workloads, on cards that no one else uses."""
     standings = {standing.key: standing for standing in question.fleet.standings}
     asks, market = [], question.market
+    # A card can be cut into any profile, and is in time slices only where its node has them.
+    there = {p.name for board in question.fleet.boards() for p in board.profiles} | {WHOLE}
+    there |= {d.profile or WHOLE for pool in question.fleet.pools for d in pool.devices if d.kind == "share"}
     for workload in sorted(question.workloads, key=lambda workload: workload.key):
         offers = question.offers[workload.key]
-        works = {shape: offers.works[shape] for shape in offers.addable()}
+        works = {shape: offers.works[shape] for shape in offers.addable() if shape.profile in there}
         if workload.key in standings and works:
             asks.append(
                 Ask(
@@ -149,6 +152,7 @@ def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float], *, ap
         offered = [shape for shape in shapes if shape.board == board.id]
         profiles = tuple(p.name for p in board.profiles if Shape(board.id, p.name) in offered)
         spans = tuple(sorted({shape.cards for shape in offered if shape.cards > 1}))
+        shares = tuple(sorted(shape.hundredths for shape in offered if shape.hundredths))
         gpus = [gpu for gpu in fleet.gpus if gpu.board == board and offered]
         for domain in sorted({fleet.domain_of(gpu.node) for gpu in gpus} if apart else {""}):
             mine = [gpu for gpu in gpus if not apart or fleet.domain_of(gpu.node) == domain]
@@ -159,6 +163,7 @@ def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float], *, ap
                     price=prices.get(board.id, 1.0),
                     cards=sum(gpu.uuid not in foreign for gpu in mine),
                     spans=spans,
+                    shares=shares,
                     profiles=profiles,
                     host=_hosts(fleet, {gpu.node for gpu in mine}),
                 )

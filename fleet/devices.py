@@ -22,11 +22,12 @@ class Device:
         node: Node that holds it.
         pool: Pool that it is published in.
         name: Name inside the pool; names are no contract, nothing is read from them.
-        kind: `"gpu"` for a whole card, `"mig"` for an instance.
+        kind: `"gpu"` for a whole card, `"mig"` for an instance, `"share"` for a time slice of a card.
         gpu: UUID of the card.
-        profile: MIG profile, `None` for a whole card.
+        profile: MIG profile, or hundredths of the card; `None` for a whole card.
         draws: Amount by (counter set, counter).
-        memory_slices: Indices of the memory slices that it occupies; empty if the driver does not say.
+        memory_slices: Indices of the memory slices that it occupies, of a time slice its own; empty if the
+            driver does not say.
         product: Product name of the card, as the driver prints it.
         architecture: Its generation, as the driver prints it.
         capacity: What the device has, by name: `memory` in bytes, `multiprocessors`.

@@ -90,6 +90,18 @@ def shape_named(board: Board, name: str) -> Shape:
     return Shape(board.id) if name == WHOLE else Shape(board.id, board.profile(name).name)
 
 
+TIME_SLICES = (2, 3, 4, 5, 6, 7, 8, 10)
+"""How often cards are offered where foreslice reckons with time slices: each comes to another share."""
+
+
+def time_slice(board: Board, replicas: int) -> Shape:
+    """Return what a tenant may count on of a card that is offered so many times, all in use.
+
+    `InputError` for less than two of them, or more than a hundred.
+    """
+    return share_of(board, SHARE_UNITS // replicas)
+
+
 @dataclass(frozen=True, slots=True)
 class Slice:
     """The hardware behind a shape.

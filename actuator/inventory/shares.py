@@ -10,9 +10,8 @@ from actuator.inventory import hami, kai
 from actuator.inventory.findings import Finding, error
 from actuator.inventory.nodes import NodeView
 from actuator.manifest import Json, key_of
-from actuator.mechanisms.device_plugin import GPU
+from actuator.mechanisms.device_plugin import GPU, SHARED_GPU
 from actuator.mechanisms.dra import DRIVER
-from actuator.objects.nodes import SHARED_GPU
 from actuator.objects.pods import is_over
 from actuator.objects.slices import amount, shared_device
 from actuator.objects.standings import results_of

@@ -2,7 +2,9 @@
 
 A whole card is `nvidia.com/gpu`, an instance `nvidia.com/mig-<profile>` under the plugin's strategy `mixed`,
 and `nvidia.com/gpu` again under `single`, where a node's label of its product alone says which
-(NVIDIA/k8s-device-plugin README; docs/gpu-feature-discovery).
+(NVIDIA/k8s-device-plugin README; docs/gpu-feature-discovery). A time slice is `nvidia.com/gpu` on a node that
+offers each card several times, or `nvidia.com/gpu.shared` where its config renames it; nothing keeps its
+tenants apart, so that an engine has to say how little memory it takes.
 """
 
 from __future__ import annotations
@@ -13,12 +15,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from actuator.manifest import Json
+from actuator.mechanisms.engine_memory import UTILISATION, is_told, memory_taken, told
 from fleet.boards import Board
 from fleet.errors import RefusedError
-from fleet.shape import WHOLE, Shape
+from fleet.mechanism import ENGINE_BUFFER, MECHANISMS, memory_utilization
+from fleet.shape import WHOLE, Shape, time_slice
 
 GPU = "nvidia.com/gpu"
+SHARED_GPU = f"{GPU}.shared"
 PRODUCT_LABEL = f"{GPU}.product"
+REPLICAS_LABEL = f"{GPU}.replicas"
 
 _MIG = re.compile(r"nvidia\.com/mig-(\d+g\.\d+gb)(?:\.(.+))?")
 _PARTS = ("requests", "limits")
@@ -32,17 +38,24 @@ class Host:
         board: What their cards are.
         product: Value of their label of the product.
         single: Profile of which their `nvidia.com/gpu` are instances, `None` = those are whole cards.
+        replicas: How often each card is offered; 1 where it is not time-sliced.
+        sliced_as: Resource that a time slice is, of nodes that have some.
     """
 
     board: Board
     product: str
     single: str | None = None
+    replicas: int = 1
+    sliced_as: str = GPU
 
     def shape(self, resource: str, count: int) -> Shape | None:
         """Return what so many of a resource are here, `None` = nothing; `InputError` for several slices.
 
-        Where instances are offered as cards, none is offered by its profile.
+        Where instances are offered as cards, none is offered by its profile. Two time slices are no larger
+        one: they may lie on two cards, and give no more time on one.
         """
+        if self.replicas > 1:
+            return time_slice(self.board, self.replicas) if resource == self.sliced_as else None
         if self.single is not None and resource != GPU:
             return None
         profile = self.single if resource == GPU else profile_of(resource)
@@ -70,26 +83,53 @@ def asks_plugin(pod_spec: Json) -> bool:
 
 def shape_asked(pod_spec: Json, hosts: Iterable[Host]) -> Shape:
     """Return the shape that a pod spec asks for among what nodes offer; `RefusedError` if not exactly one."""
-    _, resource, amount = _only(pod_spec)
-    if resource.endswith(".shared"):
-        raise RefusedError(
-            f"{resource} is a card in time slices, which nothing keeps apart: not changed here"
-        )
+    container, resource, amount = _only(pod_spec)
     count = int(amount) if amount.isdecimal() else 0
     if count < 1 or (count > 1 and resource != GPU):
         raise RefusedError(f"{resource}: {amount} is neither whole cards nor one instance")
     selector = pod_spec.get("nodeSelector") or {}
     wanted = selector.get(PRODUCT_LABEL)
-    near = [host for host in hosts if wanted in (None, host.product)]
-    if count > 1 and any(host.single for host in near):
-        raise RefusedError(f"{resource}: {amount} are instances on some nodes, which no engine spans")
+    near = [
+        host
+        for host in hosts
+        if wanted in (None, host.product)
+        and selector.get(REPLICAS_LABEL, str(host.replicas)) == str(host.replicas)
+    ]
+    if count > 1 and any(host.single or host.replicas > 1 for host in near):
+        raise RefusedError(
+            f"{resource}: {amount} are instances or time slices on some nodes, which no engine spans"
+        )
     shapes = {shape for host in near if (shape := host.shape(resource, count)) is not None}
     if len(shapes) > 1:
         names = " and ".join(map(str, sorted(shapes)))
         raise RefusedError(f"{resource} is {names} alike: give a nodeSelector on {PRODUCT_LABEL}")
     if not shapes:
         raise RefusedError(f"no node of the fleet has cards that offer {resource}")
-    return shapes.pop()
+    shape = shapes.pop()
+    _refuse_unkept(pod_spec["containers"][container], shape)
+    return shape
+
+
+def bound_of(shape: Shape) -> float:
+    """Return the largest part of its card's memory that an engine may take, as it sees the card."""
+    if not shape.hundredths:
+        return 1 - ENGINE_BUFFER
+    return memory_utilization(MECHANISMS["time-slicing"], shape.hundredths)
+
+
+def is_kept(container: Json, shape: Shape) -> bool:
+    """Return whether an engine is told to leave the memory of others alone; only a time slice has others."""
+    taken = memory_taken(container)
+    return not shape.hundredths or (taken is not None and taken <= bound_of(shape))
+
+
+def _refuse_unkept(container: Json, shape: Shape) -> None:
+    if not is_kept(container, shape):
+        taken = memory_taken(container) or "an unknown part"
+        raise RefusedError(
+            f"its engine takes {taken} of the memory of a card in time slices, where nothing keeps it to "
+            f"{bound_of(shape)}: write --gpu-memory-utilization=$({UTILISATION}), or a value up to that"
+        )
 
 
 def with_shape(pod_spec: Json, shape: Shape, hosts: Sequence[Host]) -> Json:
@@ -97,15 +137,22 @@ def with_shape(pod_spec: Json, shape: Shape, hosts: Sequence[Host]) -> Json:
     container, resource, _ = _only(pod_spec)
     wanted, host = _offering(shape, hosts)
     changed = copy.deepcopy(pod_spec)
+    if is_told(changed["containers"][container]):
+        changed["containers"][container] = told(changed["containers"][container], bound_of(shape))
+    _refuse_unkept(changed["containers"][container], shape)
     held = changed["containers"][container]["resources"]
     for part in _PARTS:
         if resource in (held.get(part) or {}):
             del held[part][resource]
             held[part][wanted] = str(shape.cards)
-    selector = {k: v for k, v in (changed.get("nodeSelector") or {}).items() if k != PRODUCT_LABEL}
-    others = {other.shape(wanted, 1) for other in hosts} - {None, Shape(shape.board, shape.profile)}
+    ours = {PRODUCT_LABEL, REPLICAS_LABEL}
+    selector = {k: v for k, v in (changed.get("nodeSelector") or {}).items() if k not in ours}
+    meant = Shape(shape.board, shape.profile)
+    others = [other for other in hosts if other.shape(wanted, 1) not in (None, meant)]
     if others:
         selector[PRODUCT_LABEL] = host.product
+    if any(other.product == host.product for other in others):
+        selector[REPLICAS_LABEL] = str(host.replicas)
     changed.pop("nodeSelector", None)
     return {**changed, "nodeSelector": selector} if selector else changed
 
@@ -115,6 +162,10 @@ def _offering(shape: Shape, hosts: Sequence[Host]) -> tuple[str, Host]:
     resource = resource_of(None if shape.profile == WHOLE else shape.profile)
     for host in hosts:
         if host.board.id == shape.board:
+            if host.replicas > 1:
+                if shape == host.shape(host.sliced_as, 1):
+                    return host.sliced_as, host
+                continue
             if host.single == shape.profile or (shape.is_whole and host.single is None):
                 return GPU, host
             if not shape.is_whole and host.single is None:

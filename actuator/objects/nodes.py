@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from actuator.manifest import Json, labels_of
-from actuator.mechanisms.device_plugin import GPU, PRODUCT_LABEL, profile_of
+from actuator.mechanisms.device_plugin import GPU, PRODUCT_LABEL, REPLICAS_LABEL, SHARED_GPU, profile_of
 from actuator.objects.slices import amount
 from fleet.boards import BOARDS, Board
 
-SHARED_GPU = f"{GPU}.shared"
 _SINGLE = re.compile(r"-MIG-(\d+g\..+)$")
 
 
@@ -27,6 +26,7 @@ class Offered:
         instances: MIG instances by profile.
         replicas: How often each card is offered; 1 where it is not time-sliced.
         single: Profile of the instances that are offered as if they were cards, `None` = none are.
+        resource: What whole cards, or time slices of them, are called.
     """
 
     labelled: str
@@ -36,6 +36,7 @@ class Offered:
     instances: Mapping[str, int]
     replicas: int
     single: str | None
+    resource: str = GPU
 
 
 def offered_by(node: Json) -> Offered:
@@ -47,14 +48,14 @@ def offered_by(node: Json) -> Offered:
     allocatable, capacity = status.get("allocatable") or {}, status.get("capacity") or {}
     named = ((profile_of(name), count) for name, count in allocatable.items())
     instances = {profile: amount(str(count)) for profile, count in named if profile is not None}
-    replicas = max(1, int(labels.get(f"{GPU}.replicas", 1)))
-    name = SHARED_GPU if SHARED_GPU in allocatable else GPU
+    replicas = max(1, int(labels.get(REPLICAS_LABEL, 1)))
+    name = SHARED_GPU if amount(str(allocatable.get(SHARED_GPU, 0))) else GPU  # kubelets keep old names at 0
     usable, counted = (amount(str(part.get(name, 0))) for part in (allocatable, capacity))
     if match := _SINGLE.search(labelled):
         instances = {match[1]: usable, **instances}
         return Offered(labelled, product, 0, counted - usable, instances, replicas, match[1])
     whole, unhealthy = usable // replicas, (counted - usable) // replicas
-    return Offered(labelled, product, whole, unhealthy, dict(sorted(instances.items())), replicas, None)
+    return Offered(labelled, product, whole, unhealthy, dict(sorted(instances.items())), replicas, None, name)
 
 
 def board_of(product: str) -> Board | None:

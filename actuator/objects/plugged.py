@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from actuator.manifest import GROUP, Json, key_of
-from actuator.mechanisms.device_plugin import GPU, Host, profile_of
-from actuator.objects.granted import resources_asked
+from actuator.mechanisms.device_plugin import GPU, SHARED_GPU, Host, is_kept, profile_of
+from actuator.objects.granted import is_card, resources_asked
 from actuator.objects.nodes import Offered, board_of, offered_by
 from actuator.objects.pods import is_over
 from actuator.objects.slices import amount
@@ -23,6 +23,7 @@ from fleet.boards import Board
 from fleet.cluster import Gpu
 from fleet.devices import Device, Pool
 from fleet.mig import Layout, realise
+from fleet.shape import SHARE_UNITS, Shape, time_slice
 
 LAYOUT_TAINT = f"{GROUP}/layout"
 """Key of the taint by which a node whose layout changes is kept free of new pods."""
@@ -56,7 +57,8 @@ class Plugged:
 def plugged(nodes: Iterable[Json], pods: Iterable[Json], others: AbstractSet[str] = frozenset()) -> Plugged:
     """Return what the device plugins of nodes offer, and which pods hold what of it.
 
-    Nodes of unknown products and those with cards in time slices are left out.
+    Nodes of unknown products and those with instances in time slices are left out. A node of which a tenant
+    may take more of a card's memory than its time slice takes no new pods: on which card it is, is not said.
 
     Args:
         nodes: The Nodes.
@@ -67,7 +69,8 @@ def plugged(nodes: Iterable[Json], pods: Iterable[Json], others: AbstractSet[str
     known = [
         (name, body, offered, board)
         for name, body, offered in offers
-        if offered.replicas == 1 and (board := board_of(offered.product)) is not None
+        if (offered.replicas == 1 or _is_sliced_whole(offered))
+        and (board := board_of(offered.product)) is not None
     ]
     if not known:
         return Plugged()
@@ -80,14 +83,16 @@ def plugged(nodes: Iterable[Json], pods: Iterable[Json], others: AbstractSet[str
     pools: list[Pool] = []
     held: dict[str, tuple[Device, ...]] = {}
     for name, node, offered, board in sorted(known, key=lambda one: one[0]):
-        hosts[Host(board, offered.labelled, offered.single)] = None
-        devices = _devices(name, board, offered.whole, tuple(sorted(offered.instances.items())))
+        hosts[Host(board, offered.labelled, offered.single, offered.replicas, offered.resource)] = None
+        instances = tuple(sorted(offered.instances.items()))
+        devices = _devices(name, board, offered.whole, instances, offered.replicas)
         mine = _dealt(sorted(bound[name], key=key_of), devices, board, offered)
         held |= mine
         cards = dict.fromkeys(device.gpu for device in (*devices, *(d for one in mine.values() for d in one)))
         gpus += [Gpu(card, name, board) for card in cards]
         taken = {device.name for one in mine.values() for device in one}
-        open_ = devices if takes_pods(node) else tuple(d for d in devices if d.name in taken)
+        is_open = takes_pods(node) and _are_kept(bound[name], board, offered)
+        open_ = devices if is_open else tuple(d for d in devices if d.name in taken)
         pools.append(Pool(name, name, open_, {}))
     return Plugged(tuple(hosts), tuple(gpus), tuple(pools), held)
 
@@ -102,11 +107,37 @@ def takes_pods(node: Json) -> bool:
     )
 
 
+def _is_sliced_whole(offered: Offered) -> bool:
+    """Return whether whole cards are time-sliced, and nothing else, into what a share can be counted in."""
+    return offered.replicas <= SHARE_UNITS and not (offered.single or any(offered.instances.values()))
+
+
+def _are_kept(pods: Iterable[Json], board: Board, offered: Offered) -> bool:
+    """Return whether each tenant of time-sliced cards leaves the memory of the others alone."""
+    if offered.replicas == 1:
+        return True
+    slice_ = time_slice(board, offered.replicas)
+    tenants = (c for pod in pods for c in pod["spec"].get("containers") or () if _asks_card(c))
+    return all(is_kept(container, slice_) for container in tenants)
+
+
+def _asks_card(container: Json) -> bool:
+    asked = container.get("resources") or {}
+    return any(is_card(name) for part in ("requests", "limits") for name in asked.get(part) or ())
+
+
 @lru_cache(maxsize=4096)
 def _devices(
-    node: str, board: Board, whole: int, instances: tuple[tuple[str, int], ...]
+    node: str, board: Board, whole: int, instances: tuple[tuple[str, int], ...], replicas: int
 ) -> tuple[Device, ...]:
-    """Return what a node offers, card by card."""
+    """Return what a node offers, card by card; of time slices in turn, so that a few are on as many cards."""
+    if replicas > 1:
+        slice_ = time_slice(board, replicas)
+        return tuple(
+            _device(node, board, f"gpu-{card}-{number}", card, slice_.profile, frozenset({number}))
+            for number in range(replicas)
+            for card in range(whole)
+        )
     everything = frozenset(range(board.grid))
     found = [_device(node, board, f"gpu-{index}", index, None, everything) for index in range(whole)]
     for index, layout in enumerate(_cards(board, instances), start=whole):
@@ -125,7 +156,7 @@ def _device(
         node=node,
         pool=node,
         name=name,
-        kind="gpu" if profile is None else "mig",
+        kind=_kind(board, profile),
         gpu=f"{node}/gpu-{card}",
         profile=profile,
         draws={},
@@ -133,6 +164,12 @@ def _device(
         product=board.product_names[0],
         architecture=board.architecture,
     )
+
+
+def _kind(board: Board, profile: str | None) -> str:
+    if profile is None:
+        return "gpu"
+    return "share" if Shape(board.id, profile).hundredths else "mig"
 
 
 def _cards(board: Board, instances: tuple[tuple[str, int], ...]) -> Iterator[Layout]:
@@ -168,8 +205,8 @@ def _dealt(
     for pod in pods:
         got: list[Device] = []
         for resource, count in resources_asked(pod["spec"]).items():
-            profile = offered.single if resource == GPU else profile_of(resource)
-            if resource != GPU and profile is None:
+            profile = _held_as(resource, board, offered)
+            if resource not in {GPU, SHARED_GPU} and profile is None:
                 continue
             for number in range(amount(count)):
                 name = f"lost-{pod['metadata']['uid']}-{number}"
@@ -178,3 +215,10 @@ def _dealt(
         if got:
             held[pod["metadata"]["uid"]] = tuple(got)
     return held
+
+
+def _held_as(resource: str, board: Board, offered: Offered) -> str | None:
+    """Return the profile of what a resource is on a node, `None` = a whole card, or nothing of the plugin."""
+    if resource not in {GPU, SHARED_GPU}:
+        return profile_of(resource)
+    return time_slice(board, offered.replicas).profile if offered.replicas > 1 else offered.single

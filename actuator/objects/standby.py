@@ -24,6 +24,7 @@ from actuator.manifest import (
     version_of,
 )
 from actuator.mechanisms.dra import Ask, claim_template, request_of
+from actuator.mechanisms.engine_memory import told
 from actuator.objects.pods import is_over, true_condition
 from actuator.objects.variants import gpu_claim
 from fleet.boards import Board
@@ -35,9 +36,6 @@ GATE = f"{GROUP}/awake"
 """Condition of a standby pod that its readiness waits for."""
 
 HOLD, BARRED = f"{GROUP}/standby-hold", f"{GROUP}/standby-barred"
-
-UTILISATION = "FORESLICE_GPU_MEMORY_UTILIZATION"
-"""Environment that tells a standby engine how much of the device it may take beside the others' contexts."""
 
 _REQUEST = "gpu"
 
@@ -73,10 +71,9 @@ def standby_pod(base: Json, templates: Mapping[str, Json], slice_name: str, shar
         for held in spec["resourceClaims"]
     ]
     spec["readinessGates"] = [*(spec.get("readinessGates") or ()), {"conditionType": GATE}]
-    for container in spec["containers"] if share is not None else ():
-        if any(used["name"] == claim for used in container.get("resources", {}).get("claims", ())):
-            others = [each for each in container.get("env") or () if each["name"] != UTILISATION]
-            container["env"] = [{"name": UTILISATION, "value": f"{share:.3f}"}, *others]
+    for container in spec["containers"]:
+        if share is not None and any(used["name"] == claim for used in container.get("resources", {}).get("claims", ())):
+            container["env"] = told(container, share)["env"]
     owner = {"apiVersion": base["apiVersion"], "kind": base["kind"], "controller": True}
     meta = base["metadata"]
     return {

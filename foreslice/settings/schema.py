@@ -11,6 +11,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from fleet.boards import BOARDS
+from fleet.mechanism import MECHANISMS
 from fleet.workload import Isolation, Router, Tier, Way
 from foreslice.settings.boost import BoostSettings
 from foreslice.settings.calendar import CalendarSettings
@@ -88,8 +89,11 @@ class WorkloadSettings(Group):
     )
     replicas: ReplicaSettings = ReplicaSettings()
     mechanism: Annotated[
-        Literal["dra", "device-plugin"],
-        Field(description="how its shapes are made real: by claims, or by resources of the device plugin"),
+        Literal["dra", "device-plugin", "time-slicing"],
+        Field(
+            description="how its shapes are made real: by claims, by resources of the device plugin, or by "
+            "these and time slices, for isolation none"
+        ),
     ] = "dra"
     scheduler: Annotated[str, Field(description="scheduler that places its pods")] = "default-scheduler"
     way: Annotated[
@@ -260,6 +264,15 @@ class Settings(Group):
             if workload.selector and self.cluster.kind != "kubernetes":
                 message = f"selects Deployments, and cluster.kind is {self.cluster.kind}"
                 raise _misplaced(message, "workloads", index, "selector")
+        return self
+
+    @model_validator(mode="after")
+    def _isolation_is_kept(self) -> Settings:
+        for index, workload in enumerate(self.workloads):
+            kept = MECHANISMS[workload.mechanism]
+            if not kept.satisfies(workload.isolation):
+                message = f"must be {kept.isolation}, all that {kept.name} keeps (is {workload.isolation})"
+                raise _misplaced(message, "workloads", index, "isolation")
         return self
 
     @model_validator(mode="after")

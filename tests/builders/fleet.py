@@ -104,6 +104,20 @@ def fleet(cards=1, per_node=8, foreign=(), standings=(), hosts=None):
     )
 
 
+def time_sliced(cards, replicas):
+    """A fleet of one node whose cards are each offered so many times, and not otherwise."""
+    devices = tuple(
+        Device(
+            "node-0", "node-0", f"{c}-{n}", "share", f"GPU-{c}", f"{100 // replicas}/100", {}, frozenset({n})
+        )
+        for n in range(replicas)
+        for c in range(cards)
+    )
+    devices = tuple(replace(device, product=PRODUCT) for device in devices)
+    gpus = tuple(Gpu(f"GPU-{c}", "node-0", BOARD) for c in range(cards))
+    return Fleet("1", gpus, (Pool("node-0", "node-0", devices, {}),), (), ())
+
+
 def standing(name, wanted="", **history):
     """A workload of which so much is asked for, nothing of it created yet."""
     variants = tuple(
@@ -115,7 +129,7 @@ def standing(name, wanted="", **history):
 
 def request(of):
     """What a replica of this shape asks of DRA."""
-    kind, profile = ("gpu", None) if of.is_whole else ("mig", of.profile)
+    kind, profile = ("gpu", None) if of.is_whole else ("share" if of.hundredths else "mig", of.profile)
     return DeviceRequest(kind, profile, (PRODUCT,))
 
 

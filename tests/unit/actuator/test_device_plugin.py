@@ -10,6 +10,9 @@ from fleet.shape import Shape
 H100 = Host(H100_80GB, "NVIDIA-H100-80GB-HBM3")
 A100 = Host(A100_80GB, "NVIDIA-A100-SXM4-80GB")
 OLD = Host(A100_40GB, "NVIDIA-A100-SXM4-40GB")
+QUARTERS = Host(H100_80GB, "NVIDIA-H100-80GB-HBM3-SHARED", replicas=4)
+HALVES = Host(H100_80GB, "NVIDIA-H100-80GB-HBM3-SHARED", replicas=2)
+RENAMED = Host(H100_80GB, "NVIDIA-H100-80GB-HBM3", replicas=4, sliced_as="nvidia.com/gpu.shared")
 SINGLE = Host(H100_80GB, "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb", "1g.10gb")
 
 
@@ -43,7 +46,7 @@ def test_what_a_pod_asks_for_is_a_shape_of_what_nodes_offer(resources, selector,
         (spec({"mig-1g.10gb": "2"}), [H100], "neither whole cards nor one instance"),
         (spec({"gpu": "0"}), [H100], "neither whole cards nor one instance"),
         (spec({"gpu": "2"}), [SINGLE], "which no engine spans"),
-        (spec({"gpu.shared": "1"}), [H100], "time slices"),
+        (spec({"gpu.shared": "1"}), [H100], "no node of the fleet"),
         (spec({"mig-1g.5gb": "1"}), [H100], "no node of the fleet"),
         (spec({"mig-1g.10gb": "1"}), [SINGLE], "no node of the fleet"),
         (spec({"gpu": "1", "mig-1g.10gb": "1"}), [H100], "exactly one container"),
@@ -91,3 +94,83 @@ def test_a_shape_that_no_node_offers_is_not_asked_for():
 @pytest.mark.parametrize("profile", [None, *(p.name for p in H100_80GB.profiles)])
 def test_a_resource_names_its_profile(profile):
     assert profile == profile_of(resource_of(profile))
+
+
+def engine(resource, *args, node_selector=None, env=()):
+    body = spec({resource: "1"}, node_selector)
+    body["containers"][1] |= {"args": list(args), "env": list(env)}
+    return body
+
+
+TOLD = "--gpu-memory-utilization=$(FORESLICE_GPU_MEMORY_UTILIZATION)"
+
+
+class TestTimeSlices:
+    @pytest.mark.parametrize(
+        ("asked", "hosts", "profile"),
+        [
+            (engine("gpu", "--gpu-memory-utilization", "0.2"), [QUARTERS], "25/100"),
+            (engine("gpu.shared", "--gpu-memory-utilization=0.225"), [RENAMED, H100], "25/100"),
+            (engine("gpu", "serve --mem-fraction-static 0.45"), [HALVES], "50/100"),
+            (engine("gpu", "--gpu-memory-utilization=0.9"), [RENAMED, H100], "whole"),
+            (
+                engine("gpu", "--gpu-memory-utilization=0.4", node_selector={"nvidia.com/gpu.replicas": "2"}),
+                [QUARTERS, HALVES],
+                "50/100",
+            ),
+        ],
+    )
+    def test_a_pod_has_the_part_of_a_card_that_all_replicas_busy_leave_it(self, asked, hosts, profile):
+        assert Shape("h100-80gb", profile) == shape_asked(asked, hosts)
+
+    @pytest.mark.parametrize(
+        ("asked", "hosts", "why"),
+        [
+            (
+                engine("gpu", "--gpu-memory-utilization=0.9"),
+                [QUARTERS],
+                "0.9 of the memory .* keeps it to 0.225",
+            ),
+            (engine("gpu"), [QUARTERS], "an unknown part of the memory"),
+            (engine("gpu", TOLD), [QUARTERS], "an unknown part of the memory"),
+            (spec({"gpu": "2"}), [QUARTERS], "time slices on some nodes, which no engine spans"),
+            # Whoever wants a card of its own is never left to chance.
+            (engine("gpu"), [QUARTERS, H100], "25/100 and h100-80gb:whole alike: give a nodeSelector"),
+        ],
+    )
+    def test_what_nothing_keeps_apart_is_refused(self, asked, hosts, why):
+        with pytest.raises(RefusedError, match=why):
+            shape_asked(asked, hosts)
+
+    @pytest.mark.parametrize(
+        ("hosts", "profile", "resource", "selector", "memory"),
+        [
+            ([RENAMED, H100], "25/100", "nvidia.com/gpu.shared", None, "0.225"),
+            ([RENAMED, H100], "whole", "nvidia.com/gpu", None, "0.900"),
+            ([QUARTERS, H100], "whole", "nvidia.com/gpu", {"product": H100.product}, "0.900"),
+            ([QUARTERS, H100], "25/100", "nvidia.com/gpu", {"product": QUARTERS.product}, "0.225"),
+            (
+                [QUARTERS, HALVES],
+                "50/100",
+                "nvidia.com/gpu",
+                {"product": HALVES.product, "replicas": "2"},
+                "0.450",
+            ),
+        ],
+    )
+    def test_another_shape_comes_with_the_memory_that_it_may_take(
+        self, hosts, profile, resource, selector, memory
+    ):
+        shape = Shape("h100-80gb", profile)
+        changed = with_shape(engine("gpu", TOLD), shape, hosts)
+
+        assert {resource: "1"} == changed["containers"][1]["resources"]["limits"]
+        named = {f"nvidia.com/gpu.{name}": value for name, value in (selector or {}).items()}
+        assert named == changed.get("nodeSelector", {})
+        env = {"name": "FORESLICE_GPU_MEMORY_UTILIZATION", "value": memory}
+        assert [env] == changed["containers"][1]["env"]
+        assert shape == shape_asked(changed, hosts)
+
+    def test_an_engine_that_cannot_be_told_is_put_on_no_time_slice(self):
+        with pytest.raises(RefusedError, match=r"keeps it to 0\.225"):
+            with_shape(engine("gpu", "--gpu-memory-utilization=0.9"), Shape("h100-80gb", "25/100"), [RENAMED])

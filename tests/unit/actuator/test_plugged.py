@@ -23,8 +23,9 @@ def cut(name="n1", counts=None, **more):
     return body
 
 
-def pod(name, resource, count="1", on="n1", phase="Running"):
+def pod(name, resource, count="1", on="n1", phase="Running", memory=None):
     container = {"name": "c", "resources": {"limits": {f"nvidia.com/{resource}": count}}}
+    container["args"] = [] if memory is None else ["--gpu-memory-utilization", memory]
     metadata = {"namespace": "llm", "name": name, "uid": f"uid-{name}"}
     return {
         "metadata": metadata,
@@ -87,11 +88,11 @@ def test_a_node_that_takes_no_pods_has_only_what_they_hold(closed):
 @pytest.mark.parametrize(
     "left_out",
     [
-        node(gpu=8, labels={"nvidia.com/gpu.replicas": "4"}),
+        cut(counts={"1g.10gb": 7}, labels={"nvidia.com/gpu.replicas": "4"}),
         node(gpu=8, labels={"nvidia.com/gpu.product": "Tesla-M60"}),
         node("by-dra", gpu=8),
     ],
-    ids=["time-sliced", "unknown", "offered in another way"],
+    ids=["instances in time slices", "unknown", "offered in another way"],
 )
 def test_nodes_that_cannot_be_reckoned_with_are_left_out(left_out):
     plugs = plugged([left_out], (), {"by-dra"})
@@ -105,3 +106,37 @@ def test_instances_that_are_offered_as_cards_are_instances():
 
     assert ({"1g.10gb": 14}, 2) == (profiles(plugs), len(plugs.gpus))
     assert "1g.10gb" == plugs.held["uid-a"][0].profile
+
+
+class TestTimeSlices:
+    SLICED = {"nvidia.com/gpu.product": f"{PRODUCT}-SHARED", "nvidia.com/gpu.replicas": "4"}  # noqa: RUF012
+
+    def test_every_replica_is_a_device_and_cards_are_filled_in_turn(self):
+        plugs = plugged([node(gpu=8, labels=self.SLICED)], [pod("a", "gpu", memory="0.2")])
+
+        assert ({"25/100": 8}, 2) == (profiles(plugs), len(plugs.gpus))
+        assert ["n1/gpu-0", "n1/gpu-1", "n1/gpu-0"] == [device.gpu for device in plugs.pools[0].devices[:3]]
+        assert ["25/100"] == [device.profile for device in plugs.held["uid-a"]]
+
+    def test_a_plugin_that_renames_them_offers_the_same(self):
+        body = node(gpu=0, labels={"nvidia.com/gpu.replicas": "2"})
+        body["status"]["allocatable"] = {"nvidia.com/gpu": "0", "nvidia.com/gpu.shared": "4"}
+        plugs = plugged([body], [pod("a", "gpu.shared", memory="0.4")])
+
+        assert ({"50/100": 4}, "nvidia.com/gpu.shared") == (profiles(plugs), plugs.hosts[0].sliced_as)
+        assert ["50/100"] == [device.profile for device in plugs.held["uid-a"]]
+
+    @pytest.mark.parametrize("memory", [None, "0.9", "0.226"])
+    def test_beside_a_tenant_that_may_take_more_memory_nobody_new_comes(self, memory):
+        """On which card it is, is not said, and nothing keeps it to its part."""
+        pods = [pod("a", "gpu", memory="0.225"), pod("b", "gpu", memory=memory)]
+
+        assert {"25/100": 2} == profiles(plugged([node(gpu=8, labels=self.SLICED)], pods))
+
+    def test_tenants_beyond_what_is_offered_are_believed(self):
+        """A plugin that offers fewer evicts nobody."""
+        pods = [pod(name, "gpu", memory="0.2") for name in "abc"]
+        plugs = plugged([node(gpu=2, labels={**self.SLICED, "nvidia.com/gpu.replicas": "2"})], pods)
+
+        assert {"50/100": 2} == profiles(plugs)
+        assert 3 == len(plugs.held)

@@ -10,7 +10,16 @@ from fleet.cluster import Replica
 from fleet.devices import first_fit, in_order_of_trial
 from fleet.host import Host, HostAmount, Pods
 from fleet.shape import Shape
-from tests.builders.fleet import NOW_S, configuration, fleet, request, running, shape, standing
+from tests.builders.fleet import (
+    NOW_S,
+    configuration,
+    fleet,
+    request,
+    running,
+    shape,
+    standing,
+    time_sliced,
+)
 
 
 @pytest.mark.parametrize(
@@ -264,3 +273,10 @@ class TestWhatBinds:
         placed, after = room.fill(shape("whole"), 9, self.ASK)
         assert (3, [1000, 0]) == (placed, [host.free.cpu_m for host in after.hosts.values()])
         assert [9000, 4000] == [host.free.cpu_m for host in room.hosts.values()]
+
+
+def test_a_card_in_time_slices_has_room_for_these_and_for_nothing_else():
+    room = room_of(time_sliced(2, 4))
+
+    assert 8 == room.fill(shape("25/100"), 99)[0]
+    assert [0, 0, 0] == [room.fill(shape(other), 1)[0] for other in ("whole", "50/100", "1g.10gb")]

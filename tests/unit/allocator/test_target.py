@@ -10,7 +10,7 @@ from allocator.target import cards_of, target
 from fleet.ledgers.queues import UNLIMITED, Queue
 from fleet.workload import Limits, Router, Tier
 from tests.builders.deciding import need, offers, question, workload
-from tests.builders.fleet import BOARD, configuration, fleet, key, running, shape, standing
+from tests.builders.fleet import BOARD, configuration, fleet, key, running, shape, standing, time_sliced
 
 CAPACITIES = {"1g.10gb": 0.1, "2g.20gb": 0.25, "3g.40gb": 0.45, "whole": 1.0}
 
@@ -131,3 +131,13 @@ class TestMarket:
         strict = (Tier.STRICT, Tier.STRICT)
         assert {key("b")} == set(self.aim(strict, quota=0.0).short)
         assert {} == self.aim(quota=0.0).short
+
+
+@pytest.mark.parametrize(("replicas", "goal"), [(4, "3 x 25/100"), (2, "2 x 50/100")])
+def test_of_time_slices_those_are_taken_that_nodes_offer(replicas, goal):
+    scene = running(time_sliced(1, replicas), standing("a", f"1 x {100 // replicas}/100"))
+    works = offers({"25/100": 0.2, "50/100": 0.45, "33/100": 0.3})
+
+    aim = target(question(scene, [workload("a")], [need("a", 0.6)], {"a": works}))
+
+    assert {key("a"): configuration(goal)} == aim.goals

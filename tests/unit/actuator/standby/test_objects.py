@@ -3,7 +3,8 @@
 import pytest
 
 from actuator.manifest import STANDBY_LABEL
-from actuator.objects.standby import GATE, HOLD, UTILISATION, slices_of
+from actuator.mechanisms.engine_memory import UTILISATION
+from actuator.objects.standby import GATE, HOLD, slices_of
 from actuator.standby.engines import sleeping_engines
 from actuator.standby.objects import ObjectDormitory
 from fleet.boards import H100_80GB
