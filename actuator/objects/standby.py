@@ -72,7 +72,8 @@ def standby_pod(base: Json, templates: Mapping[str, Json], slice_name: str, shar
     ]
     spec["readinessGates"] = [*(spec.get("readinessGates") or ()), {"conditionType": GATE}]
     for container in spec["containers"]:
-        if share is not None and any(used["name"] == claim for used in container.get("resources", {}).get("claims", ())):
+        claims = container.get("resources", {}).get("claims", ())
+        if share is not None and any(used["name"] == claim for used in claims):
             container["env"] = told(container, share)["env"]
     owner = {"apiVersion": base["apiVersion"], "kind": base["kind"], "controller": True}
     meta = base["metadata"]

@@ -90,10 +90,7 @@ class WorkloadSettings(Group):
     replicas: ReplicaSettings = ReplicaSettings()
     mechanism: Annotated[
         Literal["dra", "device-plugin", "time-slicing"],
-        Field(
-            description="how its shapes are made real: by claims, by resources of the device plugin, or by "
-            "these and time slices, for isolation none"
-        ),
+        Field(description="how its shapes are made real: claims, the device plugin, or its time slices too"),
     ] = "dra"
     scheduler: Annotated[str, Field(description="scheduler that places its pods")] = "default-scheduler"
     way: Annotated[
@@ -267,15 +264,6 @@ class Settings(Group):
         return self
 
     @model_validator(mode="after")
-    def _isolation_is_kept(self) -> Settings:
-        for index, workload in enumerate(self.workloads):
-            kept = MECHANISMS[workload.mechanism]
-            if not kept.satisfies(workload.isolation):
-                message = f"must be {kept.isolation}, all that {kept.name} keeps (is {workload.isolation})"
-                raise _misplaced(message, "workloads", index, "isolation")
-        return self
-
-    @model_validator(mode="after")
     def _has_nodes_to_cut(self) -> Settings:
         if self.layouts is not None and self.cluster.kind != "kubernetes":
             raise _misplaced(f"are those of Nodes, and cluster.kind is {self.cluster.kind}", "layouts")
@@ -327,11 +315,15 @@ class Settings(Group):
         return self
 
     @model_validator(mode="after")
-    def _engines_are_known(self) -> Settings:
+    def _engine_and_mechanism_fit(self) -> Settings:
         known = engines_of(self.engines)
         for index, workload in enumerate(self.workloads):
             if problem := misfit(workload.engine, workload.match, known):
                 raise _misplaced(problem, "workloads", index, "engine")
+            kept = MECHANISMS[workload.mechanism]
+            if not kept.satisfies(workload.isolation):
+                message = f"must be {kept.isolation}, all that {kept.name} keeps (is {workload.isolation})"
+                raise _misplaced(message, "workloads", index, "isolation")
         return self
 
     @model_validator(mode="after")
