@@ -6,6 +6,7 @@ another workload of ours is short, and what the rest of a move needs while its f
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
@@ -15,6 +16,7 @@ from allocator.room import request_of, unplaced
 from fleet.cluster import Fleet, Standing
 from fleet.devices import Device, DeviceId, Pool, ledger_of
 from fleet.holds import Hold
+from fleet.host import NOTHING, UNKNOWN, HostAmount, Pods
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 
@@ -42,9 +44,10 @@ class Wish:
 def rooms_to_hold(fleet: Fleet, wishes: Iterable[Wish], until_s: float, at_s: float) -> tuple[Hold, ...]:
     """Return every hold that there should be now; one that is there already is returned as it is.
 
-    A seat for a replica is held with all devices that cannot be allocated beside it. Where a workload waits
-    for room, only seats are held that somebody of ours is leaving: one that is free it takes itself. What is
-    asked for already and waits is seen to for the workloads of the wishes, and for no others.
+    A seat for a replica is held with all devices that cannot be allocated beside it, on a node that will have
+    the CPU, the memory and the place for its pod; of one that is spread, where fewest of it stand. Where a
+    workload waits for room, only seats are held that somebody of ours is leaving: one that is free it takes
+    itself. What is asked for already and waits is seen to for the workloads of the wishes, and for no others.
 
     Args:
         fleet: The cluster as it stands, with its holds.
@@ -78,13 +81,18 @@ class _Seating:
     """Gives out seats one after the other, in the order in which they are asked for."""
 
     def __init__(self, fleet: Fleet, at_s: float) -> None:
-        leaving = {
-            replica.device.id
-            for standing in fleet.standings
-            for variant in standing.variants
-            for replica in variant.replicas
-            if replica.is_leaving and replica.device is not None
-        }
+        self._hosts = dict(fleet.hosts)
+        self._domain_of = fleet.domain_of
+        self._stand: defaultdict[WorkloadKey, Counter[str]] = defaultdict(Counter)
+        leaving: set[DeviceId] = set()
+        for standing in fleet.standings:
+            for variant in standing.variants:
+                for replica in variant.replicas:
+                    if replica.device is not None and replica.is_leaving:
+                        leaving.add(replica.device.id)
+                        self._take(replica.device.node, NOTHING - variant.host)
+                    elif replica.device is not None:
+                        self._stand[standing.key][fleet.domain_of(replica.device.node)] += 1
         self._pools = fleet.pools
         self._products = {board.id: board.product_names for board in fleet.boards()}
         self._now = ledger_of(fleet.pools, fleet.allocated)
@@ -97,17 +105,20 @@ class _Seating:
         """Yield the holds of a seat for each replica of a wish that can have one."""
         for shape, replicas in wish.later.counts.items():
             is_offered = shape.board in self._products and shape not in self._barred
-            if shape.cards > 1 or not is_offered or not wish.standing.pods(shape).may_take_held:
+            pods = wish.standing.pods(shape)
+            if shape.cards > 1 or not is_offered or not pods.may_take_held:
                 continue
             for _ in range(replicas):
                 purpose = f"a replica on {shape.name}"
-                seats = self._candidates((wish.standing.key, purpose), shape)
+                seats = self._candidates((wish.standing.key, purpose), shape, pods)
                 usable = (one for one in seats if wish.is_short or one[0] is not _Seat.LEFT)
-                seat = min(usable, default=None, key=lambda one: one[:2])
+                seat = min(usable, default=None, key=lambda one: one[:3])
                 if seat is None:
                     break
-                state, _, pool, device = seat
+                state, _, _, pool, device = seat
                 self._left, self._now = self._left.take(device), self._now.take(device)
+                self._take(pool.node, pods.host)
+                self._stand[wish.standing.key][self._domain_of(pool.node)] += 1
                 if state is _Seat.FREE and wish.is_short:
                     continue
                 holds = tuple(self._holds(wish, purpose, pool, device))
@@ -116,23 +127,31 @@ class _Seating:
                     yield holds
 
     def _candidates(
-        self, use: tuple[WorkloadKey, str], shape: Shape
-    ) -> Iterator[tuple[_Seat, int, Pool, Device]]:
+        self, use: tuple[WorkloadKey, str], shape: Shape, pods: Pods
+    ) -> Iterator[tuple[_Seat, int, int, Pool, Device]]:
         """Yield the devices that a replica could have once those that leave are gone, with their order.
 
         What is held for another use, be it of the same owner, is none of them.
         """
         request = request_of(shape, self._products[shape.board])
         order = count()
+        stand = self._stand[use[0]]
         for pool in self._pools:
+            if self._hosts.get(pool.node, UNKNOWN).lacks_for(pods.host):
+                continue
+            kin = stand[self._domain_of(pool.node)] if pods.is_spread else 0
             for device in pool.devices:
                 if request.matches(device) and self._left.fits(device):
                     hold = self._held.get(device.id)
                     if hold is None:
                         state = _Seat.FREE if self._now.fits(device) else _Seat.LEFT
-                        yield state, next(order), pool, device
+                        yield state, kin, next(order), pool, device
                     elif (hold.owner, hold.purpose) == use:
-                        yield _Seat.HELD, next(order), pool, device
+                        yield _Seat.HELD, kin, next(order), pool, device
+
+    def _take(self, node: str, amount: HostAmount) -> None:
+        if node in self._hosts:
+            self._hosts[node] = self._hosts[node].without(amount)
 
     def _holds(self, wish: Wish, purpose: str, pool: Pool, seat: Device) -> Iterator[Hold]:
         for device in pool.instead_of(seat):

@@ -19,13 +19,12 @@ from fleet.devices import (
     ledger_of,
 )
 from fleet.holds import Hold, kept_from
-from fleet.host import NOTHING, Host, HostAmount, Pods
+from fleet.host import NOTHING, UNKNOWN, Host, HostAmount, Pods
 from fleet.shape import Configuration, Shape
 from fleet.workload import Workload, WorkloadKey
 
 NOBODY_S = Pods()
 NO_KIN: Counter[str] = Counter()
-UNKNOWN = Host()
 
 
 @dataclass(frozen=True, slots=True)

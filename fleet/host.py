@@ -69,6 +69,9 @@ class Host:
         return self if self.free is None else Host(self.domain, self.free - asked)
 
 
+UNKNOWN = Host()
+
+
 @dataclass(frozen=True, slots=True)
 class Pods:
     """What the pods of one Deployment want beside a device.

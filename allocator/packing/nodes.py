@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from allocator.packing.cards import Card, Seat
 from allocator.packing.problem import Ask
-from fleet.host import NOTHING, Host, HostAmount
+from fleet.host import NOTHING, UNKNOWN, Host, HostAmount
 from fleet.workload import WorkloadKey
-
-UNKNOWN = Host()
 
 
 class Nodes:

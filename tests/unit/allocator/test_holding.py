@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
+
 from allocator.holding import MOST_SEATS, Wish, rooms_to_hold
 from allocator.room import room_of
 from fleet.cluster import Replica
 from fleet.holds import Hold
-from fleet.host import Pods
+from fleet.host import Host, HostAmount, Pods
 from fleet.shape import NOTHING
 from tests.builders.fleet import NOW_S, configuration, fleet, key, request, running, shape, standing
 
@@ -135,6 +137,54 @@ class TestWhoWaitsForRoom:
 
     def test_has_nothing_held_of_what_strangers_use(self):
         assert () == held(fleet(1, foreign=[("node-0", "gpu-0")]), wish(is_short=True))
+
+
+def node_of(holds):
+    return {hold.device[0] for hold in holds}
+
+
+class TestNodes:
+    """Two cards on a node each; a replica takes a core."""
+
+    CORE = HostAmount(cpu_m=1000)
+
+    def hosts(self, *cores, domains=("", "")):
+        return {
+            f"node-{n}": Host(domain, HostAmount(cpu_m=1000 * left))
+            for n, (left, domain) in enumerate(zip(cores, domains, strict=True))
+        }
+
+    def wish(self, text="1 x 3g.40gb", *, is_short=False, is_spread=False):
+        chat = standing("chat", "1 x whole")
+        base = replace(chat.variants[0], host=self.CORE, is_spread=is_spread)
+        return Wish(replace(chat, variants=(base,)), configuration(text), UNTIL_S, is_short)
+
+    @pytest.mark.parametrize(
+        ("cores", "nodes"),
+        [
+            ((2, 2), {"node-0"}),
+            ((1, 2), {"node-0", "node-1"}),
+            ((0, 2), {"node-1"}),
+            ((0, 0), set()),
+        ],
+    )
+    def test_a_seat_is_held_where_its_pod_has_a_core(self, cores, nodes):
+        seen = fleet(2, 1, hosts=self.hosts(*cores))
+        assert nodes == node_of(held(seen, self.wish("2 x 3g.40gb")))
+
+    def test_who_leaves_gives_its_core_back_with_its_device(self):
+        busy = running(fleet(1, hosts=self.hosts(0, domains=("",))), standing("code", "1 x whole"))
+        code = replace(busy.standings[0].variants[0], host=self.CORE)
+        seen = replace(busy, standings=(replace(busy.standings[0], variants=(code,)),))
+        seen = leaving(seen, code.replicas[0].pod)
+        assert {"node-0"} == node_of(held(seen, self.wish(is_short=True)))
+
+    @pytest.mark.parametrize(("is_spread", "node"), [(True, "node-1"), (False, "node-0")])
+    def test_who_is_spread_has_a_seat_held_where_fewest_of_it_stand(self, is_spread, node):
+        seen = running(
+            fleet(2, 1, hosts=self.hosts(9, 9, domains=("a", "b"))), standing("chat", "1 x 3g.40gb")
+        )
+        assert {node} == node_of(held(seen, self.wish(is_spread=is_spread)))
 
 
 def test_a_deployment_whose_claims_do_not_tolerate_the_taint_has_nothing_held():
