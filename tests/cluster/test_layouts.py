@@ -71,11 +71,17 @@ class Site:
             if n.startswith("nvidia.com/") and amount != "0"
         }
 
-    def pod(self, name, **annotations):
+    @property
+    def is_held(self):
+        return any(taint["key"] == TAINT["key"] for taint in self.body["spec"].get("taints", []))
+
+    def run(self, name, **annotations):
+        """Have a pod run that takes an instance."""
         limits = {"nvidia.com/mig-1g.10gb": "1"}
         container = {"name": "c", "image": "i", "resources": {"limits": limits}}
         metadata = {"labels": {"app": name}, "annotations": annotations}
         self.lab.create(POD, name, metadata=metadata, spec={"nodeName": self.node, "containers": [container]})
+        until(lambda: self.lab.get(POD, name)["status"].get("phase") == "Running")
 
     def until(self, act):
         """Turn until something is done; a node that was changed meanwhile is looked at again."""
@@ -95,8 +101,7 @@ def site(lab, agents):
 
 
 def test_a_node_gets_another_layout_and_its_pod_is_evicted(site):
-    site.pod("small")
-    until(lambda: site.lab.get(POD, "small")["status"].get("phase") == "Running")
+    site.run("small")
     metadata = {**site.lab.get(POD, "small")["metadata"], "uid": "one-of-before"}
     with pytest.raises(ConflictError, match="uid"):
         site.door.evict({"metadata": metadata})
@@ -104,15 +109,14 @@ def test_a_node_gets_another_layout_and_its_pod_is_evicted(site):
 
     assert DAY == site.offer
     assert site.lab.get(POD, "small") is None
-    assert [] == [t for t in site.body["spec"].get("taints", []) if t["key"] == TAINT["key"]]
+    assert not site.is_held
     assert "foreslice.dev/layout" not in site.body["metadata"].get("annotations", {})
     assert FILE.splitlines()[-2:] == site.file().splitlines()[-2:]
 
 
 def test_a_budget_keeps_its_pod_and_the_label_waits(site):
     site.lab.create(PDB, "b", spec={"minAvailable": 1, "selector": {"matchLabels": {"app": "small"}}})
-    site.pod("small")
-    until(lambda: site.lab.get(POD, "small")["status"].get("phase") == "Running")
+    site.run("small")
     step = site.until("wait")
 
     assert "disruption budget" in step.because
