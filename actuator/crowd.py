@@ -39,12 +39,12 @@ class Crowd:
     def __init__(self, fleet: Fleet, per_node: int, at_s: float) -> None:
         self._starting = list(_starting(fleet, at_s))
         on_node = Counter(r.device.node for r in self._starting if r.device is not None)
-        nodes = {gpu.node for gpu in fleet.gpus}
-        self._places = per_node * len(nodes)
-        free = sum(max(0, per_node - on_node[node]) for node in nodes)
+        places = _places(fleet, per_node)
+        self._places = sum(places.values())
+        free = sum(max(0, most - on_node[node]) for node, most in places.items())
         self._full: set[tuple[WorkloadKey, str]] = set()
         self._granted: dict[tuple[WorkloadKey, str], int] = {}
-        self._free = max(0, free - (len(self._starting) - on_node.total())) if nodes else inf
+        self._free = max(0, free - (len(self._starting) - on_node.total())) if places else inf
 
     @property
     def waves(self) -> int:
@@ -81,6 +81,17 @@ class Crowd:
             self._free -= granted
             self._granted[standing.key, step.variant] = granted
         return cut
+
+
+def _places(fleet: Fleet, per_node: int) -> dict[str, int]:
+    """Return how many engines may be starting on each node.
+
+    Where nothing keeps the tenants of a card apart, no more than it has cards: an engine that starts takes
+    what is free for its own, and two at once on one card take it twice. Which card a pod gets is not said.
+    """
+    cards = Counter(gpu.node for gpu in fleet.gpus)
+    sliced = {pool.node for pool in fleet.pools if any(device.kind == "share" for device in pool.devices)}
+    return {node: min(per_node, n) if node in sliced else per_node for node, n in cards.items()}
 
 
 def _more(standing: Standing, step: Step) -> int:

@@ -103,7 +103,7 @@ def site(lab, agents):
 def test_a_node_gets_another_layout_and_its_pod_is_evicted(site):
     site.run("small")
     metadata = {**site.lab.get(POD, "small")["metadata"], "uid": "one-of-before"}
-    with pytest.raises(ConflictError, match="uid"):
+    with pytest.raises(ConflictError, match="UID in the precondition"):
         site.door.evict({"metadata": metadata})
     site.until("nothing")
 

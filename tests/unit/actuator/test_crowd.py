@@ -9,12 +9,14 @@ from actuator.diff import diff
 from actuator.execute import Executor
 from actuator.gate import Terms
 from actuator.outcome import Outcome
+from fleet.boards import H100_80GB
+from fleet.cluster import Standing, Variant
 from fleet.errors import RefusedError
-from fleet.shape import Configuration, Shape
+from fleet.shape import Configuration, Shape, share_of
 from fleet.workload import Mode, Router
 from foreslice.safety import Return
 from tests.builders.execution import LARGE, LLAMA, MISTRAL, Process, goal
-from tests.builders.fleet import NOW_S, fleet, running, standing
+from tests.builders.fleet import NOW_S, fleet, running, standing, time_sliced
 from tests.builders.stage import WEB, Stage
 from tests.fakes.cluster import FakeCluster
 
@@ -95,6 +97,18 @@ def test_what_cannot_be_added_takes_no_place_from_others():
     cluster.fail(LLAMA, RefusedError("quota exceeded"))
     Process(cluster, starts_per_node=2).tick(goal({LARGE: 3}), goal({LARGE: 3}, MISTRAL))
     assert 3 == cluster.view([MISTRAL]).standing(MISTRAL).wanted.replicas
+
+
+@pytest.mark.parametrize(("per_node", "granted"), [(8, 2), (1, 1)])
+def test_of_time_slices_no_more_start_at_once_than_there_are_cards(per_node, granted):
+    quarter, seen = share_of(H100_80GB, 25), time_sliced(cards=2, replicas=4)
+    stands = Standing(WEB.key, (Variant("web", quarter, 0, "1", is_base=True),))
+    [change] = diff(
+        replace(seen, standings=(stands,)), [Return(WEB.key, Configuration({quarter: 8}), ("needed",))], NOW_S
+    )
+    terms = replace(ANY, capacities={quarter: 0.2})
+    [step] = Crowd(seen, per_node, NOW_S).cut(change, stands, terms).steps
+    assert granted == step.replicas
 
 
 @pytest.mark.parametrize(
