@@ -23,7 +23,7 @@ from fleet.host import NOTHING, UNKNOWN, Host, HostAmount, Pods
 from fleet.shape import Configuration, Shape
 from fleet.workload import Workload, WorkloadKey
 
-NOBODY_S = Pods()
+OF_NOBODY = Pods()
 NO_KIN: Counter[str] = Counter()
 
 
@@ -60,7 +60,7 @@ class Room:
     teams: Teams = NO_TEAMS
     holds: tuple[Hold, ...] = ()
 
-    def fill(self, shape: Shape, wanted: int, pods: Pods = NOBODY_S) -> tuple[int, Room]:
+    def fill(self, shape: Shape, wanted: int, pods: Pods = OF_NOBODY) -> tuple[int, Room]:
         """Return how many of `wanted` replicas the scheduler could place, and the room after them.
 
         Apart over fault domains first, where they are to be spread; then those of copies gather on nodes
@@ -117,7 +117,7 @@ class Room:
         devices = (device for pool in self.pools for device in pool.devices if device.id in kept)
         return any(map(request.matches, devices))
 
-    def limit(self, shape: Shape, pods: Pods = NOBODY_S) -> str:
+    def limit(self, shape: Shape, pods: Pods = OF_NOBODY) -> str:
         """Return what beside cards keeps one more replica out, one clause; empty = nothing does."""
         refusal = self.teams.refusal(pods.workload, shape)
         if refusal is not None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.cluster import KubeCluster
 from actuator.kube.owner import Owner
+from actuator.kube.standby import KubePoolObjects
 from actuator.objects.restraints import PAUSED
 from actuator.outcome import StepResult
+from actuator.standby.engines import sleeping_engines
+from actuator.standby.objects import ObjectDormitory
+from actuator.standby.parting import part
 from fleet.errors import RefusedError, UnavailableError
+from fleet.workload import WorkloadKey
 from foreslice import show
 from foreslice.clock import WallClock
 from foreslice.doors import api_server_of
@@ -22,6 +27,7 @@ from foreslice.release import hold_as_json, hold_as_text, released
 from foreslice.safety import Restoration, raise_below
 from foreslice.selection import load_settled
 from foreslice.settings.load import workloads_of
+from foreslice.settings.schema import Settings
 
 TURN_S = 5.0
 """Between two looks at how far a restoration is."""
@@ -55,17 +61,46 @@ def run_restore(config: Path, names: Sequence[str], *, every: bool, wait: str, a
             if time.monotonic() > until_s:
                 raise UnavailableError(f"not given back within {wait}, and left as far as it is: {waits_for}")
             time.sleep(TURN_S)
+        parted = _leave_pool(server, settings, keys, until_s)
         copies = [name for key in keys for name in Owner(server).end_copies(key)]
         rooms = released(server, lambda hold: hold.owner in keys, is_sure=settings.holding is not None)
     answer = {
         "restored": [str(key) for key in keys],
         "steps": [show.step_as_json(r) for r in done],
+        "left_the_standby_pool": parted,
         "ended": copies,
         "released": [hold_as_json(hold) for hold in rooms],
     }
-    lines = [*(show.step_as_text(r) for r in done), *(f"copy {name} ended" for name in copies)]
+    lines = [*(show.step_as_text(r) for r in done), *(f"{key} left the standby pool" for key in parted)]
+    lines += [*(f"copy {name} ended" for name in copies)]
     lines += [f"{hold_as_text(hold)}: released" for hold in rooms]
     tell(answer, [*lines, *(f"{key} is its owner's, and paused" for key in keys)], as_json=as_json)
+
+
+def _leave_pool(
+    server: ApiServer, settings: Settings, keys: Collection[WorkloadKey], until_s: float
+) -> list[str]:
+    """End the standby pods of workloads, and return whose there were.
+
+    Raises:
+        UnavailableError: They did not end in time.
+    """
+    if settings.standby is None:
+        return []
+    dormitory = ObjectDormitory(
+        KubePoolObjects(server, lambda: None), (), sleeping_engines()[settings.standby.engine]
+    )
+    left: set[str] = set()
+    while still := {
+        str(workload)
+        for namespace in {key.namespace for key in keys}
+        for workload in part(dormitory, namespace, keys, WallClock().now_s())
+    }:
+        left |= still
+        if time.monotonic() > until_s:
+            raise UnavailableError(f"still in the standby pool: {', '.join(sorted(still))}")
+        time.sleep(TURN_S)
+    return sorted(left)
 
 
 def run_watchdog(config: Path, *, after: str, as_json: bool) -> None:

@@ -44,12 +44,18 @@ cluster autoscaler's FAQ ("What types of pods can prevent CA from removing a nod
 def permitted(deployment: Json) -> Mode:
     """Return how far the annotations of a Deployment let us go; what is no mode lets nothing be done."""
     annotations = _annotations(deployment)
-    if annotations.get(PAUSED, "false") != "false":
+    if is_paused(deployment):
         return Mode.FORECAST_ONLY
     if MODE not in annotations:
         return Mode.FULL
     named = {mode.label: mode for mode in Mode}
     return named.get(annotations[MODE], Mode.FORECAST_ONLY)
+
+
+def is_paused(deployment: Json) -> bool:
+    """Return whether nothing of a Deployment may be changed."""
+    said: str = _annotations(deployment).get(PAUSED, "false")
+    return said != "false"
 
 
 def held_until_s(deployment: Json) -> float:

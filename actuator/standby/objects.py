@@ -7,6 +7,7 @@ from typing import Protocol
 
 from actuator.manifest import Json, key_of, version_of
 from actuator.objects.pods import is_over
+from actuator.objects.restraints import is_paused
 from actuator.objects.standby import held, slice_claim, slices_of, standby_pod, turned
 from actuator.objects.variants import gpu_claim, may_have_variants
 from actuator.standby.engines import SleepingEngine
@@ -80,6 +81,8 @@ class ObjectDormitory:
         base = self._objects.base(workload)
         if base is None:
             return f"{workload}: no such Deployment"
+        if is_paused(base):
+            return f"{workload}: it is paused"
         if not may_have_variants(base):
             return f"{workload}: only Deployments have standby pods"
         try:

@@ -29,12 +29,17 @@ class _Moment:
 
 
 class Asks:
-    """Keeps what was asked over the last minutes. Jobs may note and read side by side."""
+    """Keeps what was asked over the last minutes. Jobs may note and read side by side.
+
+    Attributes:
+        resting: Workloads that keep what they have and are given nothing, as those that are paused.
+    """
 
     def __init__(self, terms: PoolTerms, workloads: Iterable[Workload]) -> None:
         self._terms = terms
         self._workloads = {workload.key: workload for workload in workloads}
         self._seen: dict[WorkloadKey, tuple[_Moment, ...]] = {}
+        self.resting: frozenset[WorkloadKey] = frozenset()
 
     def note(
         self,
@@ -49,11 +54,15 @@ class Asks:
         sleep.
         """
         since_s = at_s - max(HELD_S, self._terms.lasts_s)
+        known = {key: standing for key in needs if (standing := fleet.standing(key)) is not None}
+        self.resting = frozenset(
+            key for key, standing in known.items() if not standing.may_gain(self._workloads[key].mode)
+        )
         for key, need in needs.items():
-            standing = fleet.standing(key)
-            if standing is not None and not standing.may_gain(self._workloads[key].mode):
-                self._seen.pop(key, None)  # it keeps what it has, and is given nothing
+            if key in self.resting:
+                self._seen.pop(key, None)
                 continue
+            standing = known.get(key)
             if need.reactive is None or standing is None:
                 continue
             offers, ready = outlooks[key].offers, standing.ready

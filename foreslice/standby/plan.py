@@ -96,6 +96,19 @@ def beds(
     return {name: frozenset(keys[at] for at in here) for name, here in zip(names, layout, strict=False)}
 
 
+def admitted(
+    planned: frozenset[WorkloadKey], standing: frozenset[WorkloadKey], resting: frozenset[WorkloadKey]
+) -> frozenset[WorkloadKey]:
+    """Return who should sleep on a slice: who rests stays where it is, and is let in nowhere.
+
+    Args:
+        planned: Who should by the plan.
+        standing: Who has a pod there.
+        resting: Who keeps what it has and is given nothing, as those that are paused.
+    """
+    return planned - resting | standing & resting
+
+
 Held = Sequence[tuple[str, frozenset[int]]]
 """By slice, its node, empty = not known yet, and who sleeps there."""
 

@@ -16,7 +16,7 @@ from fleet.standby import Doing, PoolSlice, Sleeper
 from fleet.workload import Workload, WorkloadKey
 from foreslice.outlook import Outlook
 from foreslice.standby.asks import Asks
-from foreslice.standby.plan import Candidate, beds
+from foreslice.standby.plan import Candidate, admitted, beds
 from foreslice.standby.terms import PoolTerms, PoolView
 
 REPLAN_S = 6 * 3600.0
@@ -148,7 +148,11 @@ class Standby:
         for name in sorted(members.keys() - standing.keys()):
             self._keeper.dormitory.add(namespace, name, self._terms.shape)
         wishes = deal(self.asks.of(pools), _places(pools, at_s))
-        wanted = {name: Wanted(here, wishes.get(name)) for name, here in members.items()}
+        nobody = frozenset[WorkloadKey]()
+        wanted = {
+            name: Wanted(admitted(here, standing.get(name, nobody), self.asks.resting), wishes.get(name))
+            for name, here in members.items()
+        }
         yield from self._keeper.turn(pools, wanted, at_s)
 
     def _joining(self, meant: Iterable[Candidate], refused: list[str]) -> Iterator[Candidate]:

@@ -13,6 +13,7 @@ from actuator.standby.engines import sleeping_engines
 from actuator.standby.http import HttpDoors
 from actuator.standby.keeper import Keeper, Wanted
 from actuator.standby.objects import ObjectDormitory
+from actuator.standby.parting import part
 from fleet.boards import H100_80GB
 from fleet.errors import UnavailableError
 from fleet.shape import Shape
@@ -100,7 +101,7 @@ class Place:
             self._deploy(name)
         self.engines = Engines(self.mode, agents.clock)
         self.doors = HttpDoors(sleeping_engines()["vllm"], lambda one: f"{self.engines.url}/{one.pod}")
-        self.awake = []
+        self.awake, self.turn_s = [], TURN_S
 
     def _deploy(self, name):
         pods = pod_spec(self.lab.name, [{"name": "r", "resourceClaimTemplateName": "whole"}])
@@ -119,6 +120,16 @@ class Place:
         dormitory = ObjectDormitory(objects, [H100_80GB], sleeping_engines()["vllm"], 0.9)
         return Keeper(dormitory, self.doors, RHYTHM)
 
+    def slice(self):
+        """The slice as it stands."""
+        (pool,) = self.keeper().dormitory.slices(self.lab.name)
+        return pool
+
+    def parting(self, name):
+        """Bring a workload that leaves the pool for good as far as now; return whether it is still there."""
+        dormitory = self.keeper().dormitory
+        return list(part(dormitory, self.lab.name, [self.keys[name]], self._clock.now_s))
+
     def turn_until(self, is_so, wish=None):
         """Turn the pool, each turn by a process that knows nothing of the last, until something is so."""
         wanted = {"s": Wanted(frozenset(self.keys.values()), wish and self.keys[wish])}
@@ -132,9 +143,8 @@ class Place:
                 return None
             stages = (self.mode.stage(f"{name}-s") for name in NAMES)
             self.awake.append(sum(stage not in {None, Stage.ASLEEP} for stage in stages))
-            time.sleep(TURN_S)
-            (pool,) = keeper.dormitory.slices(self.lab.name)
-            return is_so(pool)
+            time.sleep(self.turn_s)
+            return is_so(self.slice())
 
         until(turned)
 
@@ -151,8 +161,12 @@ def place(lab, agents, server):
         yield made
 
 
+def is_at_rest(pool):
+    return pool.hold is None
+
+
 def is_full(pool):
-    return pool.hold is None and len(pool.sleepers) == len(NAMES)
+    return is_at_rest(pool) and len(pool.sleepers) == len(NAMES)
 
 
 def test_one_after_the_other_is_woken_on_a_shared_claim_and_two_never(place, lab):
@@ -165,11 +179,15 @@ def test_one_after_the_other_is_woken_on_a_shared_claim_and_two_never(place, lab
         others = [f"{other}-s" for other in NAMES if other != name]
         place.turn_until(lambda _, pod=f"{name}-s": lab.is_ready(pod), wish=name)
         assert not any(lab.is_ready(other) for other in others)
-        place.turn_until(lambda pool: pool.hold is None)
+        place.turn_until(is_at_rest)
         assert not lab.is_ready(f"{name}-s")
 
     assert ([], 1) == (place.mode.collisions, max(place.awake))
     assert ["ant-s", "bee-s"] == [pod for what, pod in place.engines.told if what == "wake_up"]
+
+    until(lambda: not place.parting("cat"))
+    assert {"ant-s", "bee-s"} == {pod["metadata"]["name"] for pod in lab.list(POD)}
+    assert is_at_rest(place.slice())
 
 
 def test_what_it_asks_for_is_what_the_rights_of_a_pool_grant(plane, place, lab):

@@ -56,6 +56,7 @@ def test_unknown_demand_wakes_nobody_and_puts_nobody_to_sleep():
 
 def test_a_workload_that_is_paused_keeps_what_it_has_and_is_given_nothing():
     made = asks((0.0, 1.1), permits=Mode.FORECAST_ONLY)
+    assert {KEY} == made.resting
     assert (0, 1) == (count(made), count(made, serving()))
 
 

@@ -7,7 +7,7 @@ from allocator.need import Timing
 from fleet.ledgers.beds import Bed
 from fleet.standby import PoolSlice, Sleeper
 from fleet.workload import Router, Way
-from foreslice.standby.plan import Candidate, beds
+from foreslice.standby.plan import Candidate, admitted, beds
 from tests.builders.deciding import forecast, need, offers, workload
 from tests.builders.fleet import fleet, key, running, shape, standing
 from tests.builders.standby import outlook, terms
@@ -100,3 +100,10 @@ def test_who_sleeps_somewhere_stays_there():
 )
 def test_who_cannot_join_is_told_why(expected, changes):
     assert expected == candidate("ant", np.ones(10), **changes).objection(TERMS)
+
+
+def test_who_is_paused_sleeps_on_where_it_sleeps_and_is_let_in_nowhere():
+    one, other = frozenset({key("chat")}), frozenset({key("talk")})
+    assert one | other == admitted(other, one, one)
+    assert other == admitted(one | other, frozenset(), one)
+    assert one | other == admitted(one | other, frozenset(), frozenset())
