@@ -73,11 +73,23 @@ class Market:
     queues: Mapping[str, Queue] = field(default_factory=dict, hash=False)
     queue_of: Mapping[WorkloadKey, str] = field(default_factory=dict, hash=False)
 
+    def beside(self, others: Mapping[str, float]) -> Market:
+        """Return the market with what others hold of each queue, in GPUs.
+
+        Whether it can be preempted is not known: what the strict rely on must not rest on that.
+        """
+        held = {name: others.get(name, 0.0) for name in self.queues}
+        queues = {
+            name: replace(queue, allocated=held[name], allocated_fixed=held[name])
+            for name, queue in self.queues.items()
+        }
+        return replace(self, queues=queues)
+
     def limits(self) -> dict[str, float]:
-        """Return the GPUs by what counts against them: limits by queue, and what each queue is guaranteed."""
-        bounds = {name: queue.limit for name, queue in self.queues.items()}
-        bounds |= {_guaranteed(name): queue.quota for name, queue in self.queues.items()}
-        return {name: gpus for name, gpus in bounds.items() if gpus != UNLIMITED}
+        """Return the GPUs that are left, by what counts against them: of each queue, and of its guarantee."""
+        bounds = [(name, queue.limit, queue.allocated) for name, queue in self.queues.items()]
+        bounds += [(_guaranteed(n), queue.quota, queue.allocated_fixed) for n, queue in self.queues.items()]
+        return {name: max(0.0, gpus - held) for name, gpus, held in bounds if gpus != UNLIMITED}
 
     def counted_in(self, workload: WorkloadKey, tier: Tier) -> tuple[str, ...]:
         """Return which of `limits` a workload counts against.
@@ -99,7 +111,7 @@ class Market:
         return 1.0 if name is None else 1.0 + ranks.index(self.queues[name].priority) / len(ranks)
 
     def teams(self, workloads: Iterable[Workload]) -> Teams:
-        """Return what queues let these workloads have while none of them holds anything."""
+        """Return what queues let these workloads have beside others while none of them holds anything."""
         strict = {workload.key for workload in workloads if workload.tier is Tier.STRICT}
         member = {key: (name, key in strict) for key, name in self.queue_of.items()}
         return Teams(queues_of(self.queues.values()), member)

@@ -191,7 +191,7 @@ def room_of(fleet: Fleet, workloads: Iterable[Workload] = (), market: Market = N
         for replica in variant.replicas
         if replica.device is not None
     ]
-    teams = market.teams(workloads)
+    teams = market.beside(fleet.queued).teams(workloads)
     stand: defaultdict[WorkloadKey, Counter[str]] = defaultdict(Counter)
     for key, replica, device in placed:
         teams = teams.bind(key, replica.shape, 1)

@@ -113,7 +113,7 @@ def way_to(aim: Target, question: Question) -> Transition:
 def problem_of(question: Question) -> Problem:
     """Return what is packed: what must be kept of the cluster's workloads, on cards that no one else uses."""
     standings = {standing.key: standing for standing in question.fleet.standings}
-    asks, market = [], question.market
+    asks, market = [], question.market.beside(question.fleet.queued)
     # A card can be cut into any profile, and is in time slices only where its node has them.
     there = {p.name for board in question.fleet.boards() for p in board.profiles} | {WHOLE}
     there |= {d.profile or WHOLE for pool in question.fleet.pools for d in pool.devices if d.kind == "share"}

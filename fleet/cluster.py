@@ -336,6 +336,7 @@ class Fleet:
         hosts: Nodes by name, as far as they are known.
         holds: Devices that we keep for workloads.
         breaches: Held devices that a scheduler gave to others all the same, one line each.
+        queued: GPUs that pods of others count with, by the queue that they name.
     """
 
     version: str
@@ -348,6 +349,7 @@ class Fleet:
     hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
     holds: tuple[Hold, ...] = ()
     breaches: tuple[str, ...] = ()
+    queued: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def domain_of(self, node: str) -> str:
         """Return the fault domain of a node, empty = none is known."""

@@ -13,20 +13,18 @@ from dataclasses import dataclass
 
 from actuator.inventory.findings import Finding, error, warning
 from actuator.manifest import Json, key_of, labels_of
+from actuator.objects.queued import CARD_MEMORY, DEVICES, FRACTION, MEMORY, fraction_of, memory_of
 from actuator.objects.restraints import RESERVATIONS
 from fleet.errors import InputError
 from fleet.ledgers.kai import Share
 from fleet.ledgers.queues import Queue
 
 SCHEDULER = "kai-scheduler"
-_FRACTION, _MEMORY, _DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
 _GROUP = "runai-gpu-group"
 _DEVICE = "run.ai/reserve_for_gpu_index"
 _CONFIG_MAP = "runai/shared-gpu-configmap"
-_NODE_LABELS = ("nvidia.com/gpu.memory", "nvidia.com/gpu-memory")
+_NODE_LABELS = (CARD_MEMORY, "nvidia.com/gpu-memory")
 
-# What both Go's ParseFloat and a Kubernetes quantity take (pkg/binder/plugins/gpusharing/gpu-request).
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _UNITS_MIB = {
     "": (1, 1),
     "mib": (1, 1),
@@ -38,17 +36,6 @@ _UNITS_MIB = {
     "gb": (10**9, 1 << 20),
     "g": (10**9, 1 << 20),
 }
-
-
-def fraction_of(text: str) -> float | None:
-    """Return the share that an annotation `gpu-fraction` gives, `None` if KAI refuses it."""
-    value = float(text) if _DECIMAL.fullmatch(text) else 0.0
-    return value if 0 < value < 1 else None
-
-
-def memory_of(text: str) -> int | None:
-    """Return the MiB that an annotation `gpu-memory` gives, `None` if KAI refuses it: a unit, a sign, 0."""
-    return (int(text) or None) if re.fullmatch(r"[0-9]+", text) else None
 
 
 def mib_of(text: str) -> int | None:
@@ -69,27 +56,27 @@ def share_asked(pod: Json) -> tuple[Share | None, list[Finding]]:
             "unknown-annotation",
             on,
             f"annotation {name} is a node label and no request: the pod asks for no GPU",
-            f"write {_MEMORY}: a bare number of MiB",
+            f"write {MEMORY}: a bare number of MiB",
         )
         for name in _NODE_LABELS
         if name in annotations
     ]
-    fraction, memory = annotations.get(_FRACTION), annotations.get(_MEMORY)
+    fraction, memory = annotations.get(FRACTION), annotations.get(MEMORY)
     if fraction is None and memory is None:
         return None, found
     portion = fraction_of(fraction) if fraction is not None else 0.0
     mib = memory_of(memory) if memory is not None else 0
     if portion is None:
         fix = "write a decimal with a point, above 0 and below 1; a whole card is nvidia.com/gpu: 1"
-        return None, [*found, error("bad-fraction", on, f"{_FRACTION} {fraction!r} is refused", fix)]
+        return None, [*found, error("bad-fraction", on, f"{FRACTION} {fraction!r} is refused", fix)]
     if mib is None:
         meant = mib_of(str(memory))
         fix = f"write {meant}" if meant else "write a bare number of MiB above 0"
-        return None, [*found, error("bad-gpu-memory", on, f"{_MEMORY} {memory!r} is refused", fix)]
+        return None, [*found, error("bad-gpu-memory", on, f"{MEMORY} {memory!r} is refused", fix)]
     try:
-        return Share(portion, mib, int(annotations.get(_DEVICES, 1))), found
+        return Share(portion, mib, int(annotations.get(DEVICES, 1))), found
     except (InputError, ValueError) as wrong:
-        fix = f"give {_FRACTION} or {_MEMORY}, and {_DEVICES} as a whole number"
+        fix = f"give {FRACTION} or {MEMORY}, and {DEVICES} as a whole number"
         return None, [*found, error("bad-share", on, f"its share is refused ({wrong})", fix)]
 
 
@@ -219,14 +206,14 @@ def given(pod: Json, config_maps: Mapping[tuple[str, str], Json]) -> tuple[float
 
 def mismatch(pod: Json, portion: float) -> Finding | None:
     """Return the finding that a pod's annotation asks for another share than it was given, if it does."""
-    asked = fraction_of(_annotation(pod, _FRACTION) or "")
+    asked = fraction_of(_annotation(pod, FRACTION) or "")
     if asked is None or abs(asked - portion) < 0.01:  # noqa: PLR2004 -- the grid of what is written
         return None
     return error(
         "ledger-mismatch",
         f"Pod {key_of(pod)}",
         f"was given {portion:g}, its annotation says {asked:g}: KAI counts that, the engine holds the other",
-        f"write {_FRACTION} back to {portion:g}; change shares in the owner's template only",
+        f"write {FRACTION} back to {portion:g}; change shares in the owner's template only",
     )
 
 

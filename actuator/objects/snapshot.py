@@ -12,10 +12,11 @@ from actuator.objects.history import NONE, PlanReader, with_history
 from actuator.objects.holds import holds_of
 from actuator.objects.hosts import hosts_of
 from actuator.objects.plugged import plugged
+from actuator.objects.queued import queued
 from actuator.objects.slices import SliceReader, publishing
 from actuator.objects.standings import Observer, allocated
 from actuator.objects.writers import Scalings
-from fleet.cluster import Fleet
+from fleet.cluster import Fleet, Standing
 from fleet.errors import RefusedError
 from fleet.workload import WorkloadKey
 
@@ -30,7 +31,7 @@ class Snapshot:
         claims: Every ResourceClaim of every namespace: foreign ones hold devices too.
         deployments: At least those of the workloads' namespaces, as are templates, pods and plans.
         templates: ResourceClaimTemplates.
-        pods: Pods of all namespaces: foreign ones take CPU and memory of nodes.
+        pods: Pods of all namespaces: foreign ones take CPU and memory of nodes, and of queues.
         plans: FractionPlans.
         budgets: PodDisruptionBudgets.
         autoscalers: HorizontalPodAutoscalers.
@@ -105,4 +106,14 @@ def fleet_of(
         hosts=hosts_of(with_cards, snapshot.pods, fault_domain),
         holds=holds_of(snapshot.taint_rules),
         breaches=breaches(snapshot.taint_rules, snapshot.claims),
+        queued=queued(snapshot.pods, snapshot.nodes, _pods_of(standings)),
     )
+
+
+def _pods_of(standings: Iterable[Standing]) -> set[WorkloadKey]:
+    return {
+        WorkloadKey(standing.key.namespace, replica.pod)
+        for standing in standings
+        for variant in standing.variants
+        for replica in variant.replicas
+    }

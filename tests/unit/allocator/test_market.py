@@ -70,6 +70,18 @@ def test_a_hundredth_is_left_free_where_shares_are_asked_for():
     assert 1 == teams(limit=1.0).most(CHAT, shape("whole"), 9)
 
 
+@pytest.mark.parametrize(("tier", "most"), [(Tier.STRICT, 1), (Tier.BALANCED, 4)])
+def test_what_others_hold_of_a_queue_is_not_left_for_ours(tier, most):
+    queues = {
+        "team": Queue("team", quota=4.0, limit=7.0),
+        "free": Queue("free", quota=UNLIMITED, limit=UNLIMITED),
+    }
+    market = Market(queues=queues, queue_of={CHAT: "team"}).beside({"team": 3.0, "unknown": 9.0})
+    assert most == market.teams([workload(tier=tier)]).most(CHAT, shape("whole"), 9)
+    assert (4.0, 1.0) == tuple(market.limits()[name] for name in market.counted_in(CHAT, Tier.STRICT))
+    assert {0.0} == set(market.beside({"team": 8.0}).limits().values())
+
+
 class TestRowsOfAPacking:
     """What a packing is told of queues: limits by name, who counts against which, and who is short first."""
 

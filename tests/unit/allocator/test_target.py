@@ -119,6 +119,16 @@ class TestMarket:
         assert {key("a"): 1.0} == aim.short
         assert "queue low: 0.5 GPUs" in aim.binding[0]
 
+    def test_pods_of_others_in_the_queue_leave_less_of_it(self):
+        queues = {"team": Queue("team", quota=UNLIMITED, limit=2.0)}
+        scene = asked(stands="1 x 3g.40gb", a=1.0)
+        market = Market({}, queues, {key("a"): "team"})
+        shorts = [
+            target(replace(scene, market=market, fleet=replace(scene.fleet, queued={"team": gpus}))).short
+            for gpus in (1.0, 1.5)
+        ]
+        assert [set(), {key("a")}] == [set(short) for short in shorts]
+
     def test_of_one_tier_the_queue_of_lower_priority_is_short(self):
         scene = asked(cards=1, stands="1 x 3g.40gb", a=1.0, b=1.0)
         queues = {name: Queue(name, limit=UNLIMITED, priority=n) for n, name in enumerate(("p", "q"))}
