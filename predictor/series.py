@@ -79,8 +79,9 @@ class Series:
                 return
             before = self._last_raw if self._times else v[0]
             steps = np.diff(v, prepend=before)
-            growth = np.where(steps < 0, v, steps).cumsum() + (self._levels[-1] if self._levels else 0.0)
-            self._last_raw, v = float(v[-1]), growth
+            grown = np.where(steps < 0, v, steps)
+            grown[0] += self._levels[-1] if self._levels else 0.0
+            self._last_raw, v = float(v[-1]), grown.cumsum()
         self._times.frombytes(t.tobytes())
         self._levels.frombytes(v.tobytes())
 

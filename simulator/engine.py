@@ -69,6 +69,9 @@ class Engines:
 
     Attributes:
         workloads: Workloads, in the order of the tally.
+        names: Pods, in the order of their arrays; the same tuple until anything about the pods changes.
+        owners: Workload of each pod.
+        up: Places of the pods whose engine has been loaded: only those answer a scrape.
         counts: What each pod holds and has counted, in the order of `names`.
         tally: What has become of each workload's requests.
     """
@@ -88,21 +91,6 @@ class Engines:
     def now_s(self) -> int:
         """Up to when the engines were advanced, seconds since the epoch."""
         return self._now_s
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Pods, in the order of their arrays."""
-        return tuple(engine.pod for engine in self._engines)
-
-    @property
-    def owners(self) -> tuple[Workload, ...]:
-        """Workload of each pod."""
-        return tuple(self.workloads[engine.row] for engine in self._engines)
-
-    @property
-    def up(self) -> tuple[int, ...]:
-        """Places of the pods whose engine has been loaded: only those answer a scrape."""
-        return tuple(at for at, engine in enumerate(self._engines) if engine.is_up)
 
     @property
     def pace(self) -> Pace:
@@ -246,6 +234,9 @@ class Engines:
 
     def _arrange(self, engines: tuple[_Engine, ...]) -> None:
         self._engines = engines
+        self.names = tuple(engine.pod for engine in engines)
+        self.owners = tuple(self.workloads[engine.row] for engine in engines)
+        self.up = tuple(at for at, engine in enumerate(engines) if engine.is_up)
         rows = np.array([engine.row for engine in engines], dtype=np.intp)
         # Workloads by pods: whose a pod is, and the share of a workload's requests that a pod gets.
         self._belongs = np.zeros((len(self.workloads), len(engines)))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
 from fleet.signal import Signal
-from fleet.workload import WorkloadKey
+from fleet.workload import Workload, WorkloadKey
 from predictor.ports import InstantSamples, SignalBuckets
 from predictor.readings import SeriesKey, SeriesStore
 from simulator.engine import Engines
@@ -18,6 +21,9 @@ from simulator.traffic import MINUTE_S
 
 SCRAPE_S = 15
 """Seconds between two scrapes."""
+
+_SORTED_AFTER = 240
+"""Scrapes that wait to be sorted at most, an hour of them: all pods of a fleet are megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +49,37 @@ class Past:
     kv_use: Floats
 
 
+class _Scrape(NamedTuple):
+    """What one scrape read: by pod and series, and what it knew of the pods (`Engines`)."""
+
+    at_s: float
+    names: tuple[str, ...]
+    owners: tuple[Workload, ...]
+    up: tuple[int, ...]
+    table: Floats
+
+
 class EmbeddedMetrics:
-    """Implements `predictor.ports.MetricsSource` on what it scraped."""
+    """Implements `predictor.ports.MetricsSource` on what it scraped.
+
+    Scrapes are kept as the tables that they are, and sorted into series when somebody asks, many at once:
+    nobody asks as often as they are made but a loop that ticks.
+    """
 
     def __init__(self, engines: Engines) -> None:
         self._engines = engines
         self._stores = {workload.key: SeriesStore() for workload in engines.workloads}
+        self._scrapes: list[_Scrape] = []
         self._keys: dict[str, list[SeriesKey]] = {}
 
     def scrape(self, at_s: float) -> None:
         """Read every engine that is up, as of `at_s`."""
         engines = self._engines
         engines.advance(at_s)
-        table = readings(engines.counts, engines.pace).tolist()
-        names, owners = engines.names, engines.owners
-        for at in engines.up:
-            append = self._stores[owners[at].key].append
-            for key, value in zip(self._keys_of(names[at]), table[at], strict=True):
-                append(key, at_s, value)
-        self._keys = {name: keys for name, keys in self._keys.items() if name in names}
+        table = readings(engines.counts, engines.pace)
+        self._scrapes.append(_Scrape(at_s, engines.names, engines.owners, engines.up, table))
+        if len(self._scrapes) == _SORTED_AFTER:
+            self._sort()
 
     def remember(self, workload: WorkloadKey, past: Past) -> None:
         """Fill in minutes before the first scrape, as one pod that is gone now."""
@@ -86,12 +104,14 @@ class EmbeddedMetrics:
 
     def take(self, workload: WorkloadKey, series: SeriesKey, times_s: Floats, values: Floats) -> None:
         """Take in readings of one series that somebody else scraped; their times rise."""
+        self._sort()
         self._stores[workload].extend(series, times_s, values)
 
     def samples(
         self, signals: Sequence[Signal], workloads: Sequence[WorkloadKey], start_s: int, end_s: int
     ) -> Mapping[WorkloadKey, SignalBuckets]:
         """Return closed minute buckets in [start_s, end_s); a workload without series is all NaN."""
+        self._sort()
         return {
             key: SignalBuckets(key, start_s, self._store(key).buckets(signals, start_s, end_s))
             for key in workloads
@@ -101,10 +121,27 @@ class EmbeddedMetrics:
         self, signals: Sequence[Signal], workloads: Sequence[WorkloadKey], at_s: float
     ) -> Mapping[WorkloadKey, InstantSamples]:
         """Return the newest readings of each workload as of `at_s`."""
+        self._sort()
         return {key: InstantSamples(key, at_s, self._store(key).now(signals, at_s)) for key in workloads}
 
     def _store(self, key: WorkloadKey) -> SeriesStore:
         return self._stores.get(key) or SeriesStore()
+
+    def _sort(self) -> None:
+        """Take what was scraped into the series, the scrapes of the same pods at once."""
+        for (names, owners, up), run in groupby(self._scrapes, key=attrgetter("names", "owners", "up")):
+            scrapes = list(run)
+            times_s = np.array([scrape.at_s for scrape in scrapes])
+            tables = np.array([scrape.table for scrape in scrapes])
+            for at in up:
+                store = self._stores[owners[at].key]
+                for place, key in enumerate(self._keys_of(names[at])):
+                    if len(scrapes) > 1:
+                        store.extend(key, times_s, tables[:, at, place])
+                    else:
+                        store.append(key, scrapes[0].at_s, float(tables[0, at, place]))
+            self._keys = {name: self._keys[name] for name in self._keys.keys() & set(names)}
+        self._scrapes.clear()
 
     def _keys_of(self, pod: str) -> list[SeriesKey]:
         if pod not in self._keys:

@@ -36,6 +36,7 @@ class OfferedTraffic:
         )
         # The engines ask for the second at hand; a day of a fleet is megabytes, so few are kept.
         self._day = lru_cache(maxsize=2)(self._seconds_of_day)
+        self._mixes = lru_cache(maxsize=2)(self._mixes_of_step)
 
     @property
     def start_s(self) -> int:
@@ -65,7 +66,9 @@ class OfferedTraffic:
 
     def mixes(self, at_s: int) -> tuple[Mix, ...]:
         """Return each tenant's token mix at a time; it changes at most every `TRACE_STEP_S`."""
-        step = (at_s - EPOCH_S) // TRACE_STEP_S
+        return self._mixes((at_s - EPOCH_S) // TRACE_STEP_S)
+
+    def _mixes_of_step(self, step: int) -> tuple[Mix, ...]:
         return tuple(
             Mix(float(tenant.prompt_tokens[step]), float(tenant.output_tokens[step]))
             for tenant in self.tenants

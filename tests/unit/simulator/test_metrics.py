@@ -80,6 +80,23 @@ def test_a_restart_adds_nothing_and_takes_nothing():
     assert np.nanmin(completions) >= 0
 
 
+def test_asking_between_scrapes_changes_no_answer():
+    """Scrapes are sorted many at once where nobody asks; sums of times are no whole numbers."""
+    signals = [Signal.TTFT_SUM, Signal.COMPLETIONS, Signal.RUNNING]
+    made = engines(constant(6, 900), pods=2)
+    curious, patient = EmbeddedMetrics(made), EmbeddedMetrics(made)
+    for at_s in range(0, 901, SCRAPE_S):
+        if at_s == 450:
+            made.stop("a-1")
+        curious.scrape(at_s)
+        patient.scrape(at_s)
+        curious.now(signals, [KEY], at_s)
+    asked, not_asked = (one.samples(signals, [KEY], 0, 900)[KEY].values for one in (curious, patient))
+    for signal in signals:
+        np.testing.assert_array_equal(asked[signal], not_asked[signal])
+    assert curious.now(signals, [KEY], 900) == patient.now(signals, [KEY], 900)
+
+
 def test_an_unknown_workload_is_all_unknown():
     stranger = WorkloadKey("shop", "stranger")
     metrics = scraped(engines(constant(1, 60)), 60)
