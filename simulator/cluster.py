@@ -48,7 +48,7 @@ class EmbeddedCluster(Marks):
         self._spreading = spreading
         self._slices = SliceReader()
         self._plans = PlanReader()
-        self._seen: tuple[tuple[WorkloadKey, ...], Fleet] | None = None
+        self._seen: dict[tuple[WorkloadKey, ...], Fleet] = {}
 
     def version(self) -> str:
         """Return a token that changes whenever `view` would."""
@@ -64,24 +64,11 @@ class EmbeddedCluster(Marks):
 
     def view(self, workloads: Sequence[WorkloadKey]) -> Fleet:
         """Return one consistent snapshot of the fleet and of these workloads."""
-        asked = tuple(workloads)
-        if self._seen is None or self._seen[0] != asked or self._seen[1].version != self.version():
-            snapshot = Snapshot(
-                version=self.version(),
-                slices=self._store.list(SLICE),
-                claims=self._store.list(CLAIM),
-                deployments=self._store.list(DEPLOYMENT),
-                templates=self._store.list(CLAIM_TEMPLATE),
-                pods=self._store.list(POD),
-                plans=self._store.list(FRACTION_PLAN),
-                budgets=self._store.list(BUDGET),
-                autoscalers=self._store.list(AUTOSCALER),
-                nodes=self._store.list(NODE),
-                taint_rules=self._store.list(TAINT_RULE),
-            )
-            label = self._spreading.label
-            self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans, label)
-        return self._seen[1]
+        asked, version = tuple(workloads), self.version()
+        self._seen = {keys: fleet for keys, fleet in self._seen.items() if fleet.version == version}
+        if asked not in self._seen:
+            self._seen[asked] = self._read(asked, version)
+        return self._seen[asked]
 
     def rehearse(self, change: ChangeSet, steps: Sequence[Step]) -> tuple[Rewrite, ...]:
         """Return what carrying out these steps of a change would write."""
@@ -167,6 +154,22 @@ class EmbeddedCluster(Marks):
         return record_of(
             self._store.replace_status({**held, "metadata": metadata, "status": status_of(steps)})
         )
+
+    def _read(self, workloads: tuple[WorkloadKey, ...], version: str) -> Fleet:
+        snapshot = Snapshot(
+            version=version,
+            slices=self._store.list(SLICE),
+            claims=self._store.list(CLAIM),
+            deployments=self._store.list(DEPLOYMENT),
+            templates=self._store.list(CLAIM_TEMPLATE),
+            pods=self._store.list(POD),
+            plans=self._store.list(FRACTION_PLAN),
+            budgets=self._store.list(BUDGET),
+            autoscalers=self._store.list(AUTOSCALER),
+            nodes=self._store.list(NODE),
+            taint_rules=self._store.list(TAINT_RULE),
+        )
+        return fleet_of(snapshot, workloads, self._slices, self._plans, self._spreading.label)
 
     def _makings(self, workload: WorkloadKey) -> Makings:
         templates = self._store.list(CLAIM_TEMPLATE, workload.namespace)

@@ -53,6 +53,11 @@ def size_of(body: Json) -> int:
     return size
 
 
+def set_of(leader: Json) -> Json:
+    """Return what selects the pods of all groups of the set that a leader is of."""
+    return {"matchLabels": {SET_NAME: labels_of(leader)[SET_NAME]}}
+
+
 def members(pods: Sequence[Json], leader: Json) -> list[Json]:
     """Return the pods of the group that a pod leads, itself among them."""
     asked = {label: labels_of(leader).get(label) for label in (SET_NAME, GROUP_INDEX)}

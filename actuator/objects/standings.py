@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,12 +15,11 @@ from actuator.manifest import (
     key_of,
     labels_of,
     seconds_of,
-    selects,
     version_of,
 )
 from actuator.mechanisms import device_plugin as plugin
 from actuator.mechanisms.dra import DRIVER, shape_asked
-from actuator.objects.groups import grouped, grouped_shape, members, size_of, workers_of
+from actuator.objects.groups import grouped, grouped_shape, members, set_of, size_of, workers_of
 from actuator.objects.holds import may_take_held
 from actuator.objects.hosts import host_amount
 from actuator.objects.plugged import Plugged
@@ -34,6 +33,7 @@ from actuator.objects.restraints import (
     permitted,
     spared_by,
 )
+from actuator.objects.selection import Labelled
 from actuator.objects.slices import Inventory
 from actuator.objects.variants import gpu_claim, is_plugged, is_spread_over, is_variant_of, may_have_variants
 from actuator.objects.writers import Scalings, writers_of, written_by_hand_at_s
@@ -102,7 +102,7 @@ class Observer:
         self._gpus = inventory.gpu_by_uuid()
         self._deployments = {key_of(body): body for body in deployments}
         self._owned = _by_owner(self._deployments.values())
-        self._pods = by_namespace(pods)
+        self._pods = Labelled(pod for pod in pods if not is_over(pod) and STANDBY_LABEL not in labels_of(pod))
         self._templates = {
             namespace: {str(body["metadata"]["name"]): body for body in bodies}
             for namespace, bodies in by_namespace(templates).items()
@@ -128,13 +128,11 @@ class Observer:
         owned = self._owned.get(base["metadata"]["uid"], ())
         copies = sorted((body for body in owned if is_variant_of(body, base)), key=key_of)
         named = {labels_of(body)[VARIANT_LABEL]: body for body in copies}
-        pods: dict[str, list[Json]] = {mark: [] for mark in ("", *named)}
-        for pod in self._pods.get(key.namespace, ()):
-            if not is_over(pod) and STANDBY_LABEL not in labels_of(pod):
-                mark = labels_of(pod).get(VARIANT_LABEL, "")
-                pods[mark if mark in named else ""].append(pod)
-        variants = [self._variant(base, pods[""], key, is_base=True)]
-        variants += [self._variant(body, pods[mark], key, is_base=False) for mark, body in named.items()]
+        find = partial(self._found, key.namespace, named)
+        variants = [
+            self._variant(body, partial(find, mark), key, is_base=body is base)
+            for mark, body in (("", base), *named.items())
+        ]
         made = [labels_of(body["spec"]["template"]) for body in (base, *copies)]
         newest_s = max((replica.created_at_s for replica in variants[0].replicas), default=0.0)
         return Standing(
@@ -151,8 +149,16 @@ class Observer:
             written_by_hand_at_s=written_by_hand_at_s(base, newest_s),
         )
 
+    def _found(self, namespace: str, marks: Container[str], mark: str, selector: Json) -> list[Json]:
+        """Return the pods that a selector picks of those with a variant's mark; the base has what is left."""
+        return [
+            pod
+            for pod in self._pods.selected(namespace, selector)
+            if (own if (own := labels_of(pod).get(VARIANT_LABEL, "")) in marks else "") == mark
+        ]
+
     def _variant(
-        self, deployment: Json, pods: Sequence[Json], base: WorkloadKey, *, is_base: bool
+        self, deployment: Json, find: Callable[[Json], list[Json]], base: WorkloadKey, *, is_base: bool
     ) -> Variant:
         meta = deployment["metadata"]
         templates = self._templates.get(meta["namespace"], {})
@@ -170,10 +176,8 @@ class Observer:
         shape, *others = asked.values()
         pod_spec = deployment["spec"]["template"]["spec"]
         size = self._size(deployment, templates, shape)
-        ours = [pod for pod in pods if selects(deployment["spec"]["selector"], labels_of(pod))]
-        replicas = (
-            self._group(pod, pods, size, meta["name"], got, asked) for pod in sorted(ours, key=key_of)
-        )
+        ours = find(deployment["spec"]["selector"])
+        replicas = (self._group(pod, find, size, meta["name"], got, asked) for pod in ours)
         return Variant(
             name=meta["name"],
             shape=grouped_shape(shape, size),
@@ -207,15 +211,17 @@ class Observer:
     def _group(
         self,
         leader: Json,
-        pods: Sequence[Json],
+        find: Callable[[Json], list[Json]],
         size: int,
         variant: str,
         got: Callable[[Json], _Got],
         asked: Mapping[str, Shape],
     ) -> Replica:
         """Return a pod, or the group that it leads, as a replica."""
-        others = [pod for pod in members(pods, leader) if pod is not leader] if size > 1 else []
-        found = [_replica(pod, variant, got(pod), asked) for pod in (leader, *sorted(others, key=key_of))]
+        others = (
+            [pod for pod in members(find(set_of(leader)), leader) if pod is not leader] if size > 1 else []
+        )
+        found = [_replica(pod, variant, got(pod), asked) for pod in (leader, *others)]
         return grouped(found, size)
 
     def _claimed(self, pod: Json, claim: str) -> _Got:
