@@ -20,6 +20,8 @@ UNBOUND = Slo()
 
 Pod = Mapping[Signal, Sample]
 
+_ABSENT, _EMPTY = Unknown(Reason.ABSENT), Unknown(Reason.EMPTY)
+
 _VITAL = (
     Signal.COMPLETIONS,
     Signal.PROMPT_TOKENS,
@@ -59,6 +61,8 @@ def now_reading(
     )
     is_running = running == Unknown(Reason.NOT_EXPORTED) or known(running) == 0.0
     mix = _mix(pods.values()) or last_mix
+    answered = frozenset(name for name, pod in pods.items() if _answers(pod))
+    slow = frozenset(name for name, pod in pods.items() if _is_slow(pod, slo))
     return NowReading(
         workload=samples.workload,
         at_s=samples.at_s,
@@ -68,9 +72,9 @@ def now_reading(
         mix=mix,
         distrust=distrust,
         origin=origin,
-        answered=frozenset(name for name, pod in pods.items() if _answers(pod)),
-        inside=frozenset(name for name, pod in pods.items() if _answers(pod) and not _is_slow(pod, slo)),
-        outside=frozenset(name for name, pod in pods.items() if _is_slow(pod, slo)),
+        answered=answered,
+        inside=answered - slow,
+        outside=slow,
         drain_s=max((s for pod in pods.values() if (s := _drain_s(pod, mix)) is not None), default=None),
     )
 
@@ -111,7 +115,7 @@ def _is_exported(pod: Pod, signal: Signal) -> bool:
 
 
 def _sample(pod: Pod, signal: Signal) -> Sample:
-    return pod.get(signal, Unknown(Reason.ABSENT))
+    return pod.get(signal, _ABSENT)
 
 
 def _total(pods: Iterable[Pod], signal: Signal) -> Sample:
@@ -120,7 +124,7 @@ def _total(pods: Iterable[Pod], signal: Signal) -> Sample:
 
 
 def _sum(samples: Iterable[Sample]) -> Sample:
-    nothing: Sample = Unknown(Reason.EMPTY)
+    nothing: Sample = _EMPTY
     numbers = []
     for sample in samples:
         number = known(sample)
@@ -219,8 +223,10 @@ def _missed(pods: Mapping[str, Pod], slo: Slo) -> Iterable[str]:
         ("inter-token latency", slo.itl, Signal.ITL_SUM, Signal.ITL_COUNT),
     )
     for name, target, summed, counted in terms:
+        if target is None:
+            continue
         total, count = (known(_total(pods.values(), signal)) for signal in (summed, counted))
-        if target is None or total is None or count is None or count < MIX_REQUESTS:
+        if total is None or count is None or count < MIX_REQUESTS:
             continue
         if total > target.limit_s * count:
             yield f"mean {name} of {total / count:.3g} s is beyond its objective of {target.limit_s:g} s"
