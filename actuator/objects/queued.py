@@ -63,8 +63,9 @@ def queued(pods: Iterable[Json], nodes: Iterable[Json], ours: Collection[Workloa
 
 def _counts(ask: Ask, label: str) -> float:
     card = card_mib(int(label)) if label.isdecimal() else 0
-    is_unknown = isinstance(ask, Share) and ask.memory_mib and not card
-    return float(ask.devices) if is_unknown else bound_gpus(ask, card)
+    if isinstance(ask, Share) and ask.memory_mib and not card:
+        return float(ask.devices)
+    return bound_gpus(ask, card)
 
 
 def _asked(pod: Json) -> Iterator[Ask]:
