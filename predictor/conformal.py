@@ -7,8 +7,8 @@ scores the one of rank ceil((n + 1) q) is met by the next one with probability q
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_left, insort
-from collections import deque
 from collections.abc import Sequence
 from functools import cache
 
@@ -40,33 +40,39 @@ class Recent:
     it counts where it reaches the highest notch of the exact ones, else not at all.
     """
 
-    __slots__ = ("_bounds", "_exact", "_quantiles", "_queue")
+    __slots__ = ("_at", "_bounds", "_exact", "_is_bound", "_quantiles", "_scores")
 
     def __init__(self, columns: int = 1, quantiles: tuple[float, ...] = QUANTILES) -> None:
         self._quantiles = quantiles
-        self._queue: deque[tuple[int, Sequence[float], bool]] = deque()
-        self._exact: list[list[float]] = [[] for _ in range(columns)]
-        self._bounds: list[list[float]] = [[] for _ in range(columns)]
+        # Arrays of numbers: a fleet of a thousand workloads remembers a hundred million of them.
+        self._at = array("q")
+        self._is_bound = bytearray()
+        self._scores = array("d")
+        self._exact = [array("d") for _ in range(columns)]
+        self._bounds = [array("d") for _ in range(columns)]
 
     def __len__(self) -> int:
         """Number of exact scores."""
         return len(self._exact[0])
 
     def add(self, at: int, scores: Sequence[float], *, is_lower_bound: bool) -> None:
-        """Take in the scores, one per column, that became known at time `at`."""
-        self._queue.append((at, scores, is_lower_bound))
+        """Take in the scores, one per column, that became known at time `at`, which never falls."""
+        self._at.append(at)
+        self._is_bound.append(is_lower_bound)
+        self._scores.extend(scores)
         for column, score in zip(self._bounds if is_lower_bound else self._exact, scores, strict=True):
             insort(column, score)
 
     def expire(self, before: int) -> None:
         """Drop what became known before a time."""
-        queue = self._queue
-        while queue and queue[0][0] < before:
-            _, scores, is_lower_bound = queue.popleft()
-            for column, score in zip(self._bounds if is_lower_bound else self._exact, scores, strict=True):
+        gone, width = bisect_left(self._at, before), len(self._exact)
+        for place in range(gone):
+            columns = self._bounds if self._is_bound[place] else self._exact
+            for column, score in zip(columns, self._scores[place * width : (place + 1) * width], strict=True):
                 del column[bisect_left(column, score)]
+        del self._at[:gone], self._is_bound[:gone], self._scores[: gone * width]
 
-    def ordered(self, column: int = 0) -> list[float]:
+    def ordered(self, column: int = 0) -> Sequence[float]:
         """Return the scores of a column that count, lowest first; not to be changed."""
         scores, bounds = self._exact[column], self._bounds[column]
         if not bounds or not scores:

@@ -113,7 +113,7 @@ def test_expired_scores_leave_no_trace(scores, before):
     for at, score in enumerate(scores):
         recent.add(at, (score,), is_lower_bound=False)
     recent.expire(before)
-    assert sorted(scores[before:]) == recent.ordered()
+    assert sorted(scores[before:]) == list(recent.ordered())
 
 
 @pytest.mark.parametrize("maker", [Residual, Ladder])

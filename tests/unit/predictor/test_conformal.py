@@ -37,15 +37,15 @@ def test_quantiles_are_the_scores_of_those_ranks():
 def test_only_the_window_counts():
     built = recent([100.0, 100.0, 1.0, 2.0, 3.0])
     built.expire(2)
-    assert (3, [1.0, 2.0, 3.0]) == (len(built), built.ordered())
+    assert (3, [1.0, 2.0, 3.0]) == (len(built), list(built.ordered()))
     built.expire(99)
-    assert (0, []) == (len(built), built.ordered())
+    assert (0, []) == (len(built), list(built.ordered()))
 
 
 def test_a_score_that_repeats_expires_once():
     built = recent([5.0, 5.0, 5.0])
     built.expire(1)
-    assert [5.0, 5.0] == built.ordered()
+    assert [5.0, 5.0] == list(built.ordered())
 
 
 def test_nothing_has_no_quantile():
@@ -73,14 +73,14 @@ def test_lower_bounds_count_where_they_raise(bounds, counted):
 
 def test_lower_bounds_alone_are_no_scores():
     built = recent([], [1.0, 2.0])
-    assert (0, []) == (len(built), built.ordered())
+    assert (0, []) == (len(built), list(built.ordered()))
 
 
 def test_lower_bounds_expire_too():
     built = recent([float(i) for i in range(100)], [500.0])
     built.expire(101)
     built.add(200, (1.0,), is_lower_bound=False)
-    assert [1.0] == built.ordered()
+    assert [1.0] == list(built.ordered())
 
 
 def offsets(n, actual=2.0, forecast=1.0):
