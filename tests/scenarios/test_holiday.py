@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from predictor.backtest import OURS, backtest
+from predictor.backtest import OURS, YESTERDAY, backtest
 from predictor.calendar import Calendar
 from predictor.recipe import Question
 from predictor.steps import StepSeries
@@ -22,7 +22,8 @@ HISTORY_DAYS = 35
 def test_at_christmas_the_median_is_near_and_the_quantile_holds(country):
     """grafana/mimir#7775, gocrane/crane#787: 379,302 trips, 600,096 the day before.
 
-    Within the hour forecasts go by what stands, so that they hold without the flag, too.
+    Within the hour forecasts go by what stands, so that they hold without the flag, too; what goes by the day
+    before is far off.
     """
     path = resources.files("simulator").joinpath("data", "nab_taxi.csv.gz")
     with path.open("rb") as packed:
@@ -36,7 +37,8 @@ def test_at_christmas_the_median_is_near_and_the_quantile_holds(country):
     ((told,),) = [list(one.values()) for one in backtest([series], [test_from], question, RECIPES, _quiet)[0]]
     day = slice(test_from, test_from + DAY_STEPS)
     came, said = told.came[day], told.said[OURS][day]
-    assert np.abs(said[:, 0] - came).sum() < 0.25 * came.sum()
+    off, off_by_pattern = (np.abs(one - came).sum() for one in (said[:, 0], told.said[YESTERDAY][day, 0]))
+    assert off < 0.25 * came.sum() < off_by_pattern
     assert (came <= said[:, 1]).mean() >= 0.95
 
 
