@@ -39,6 +39,9 @@ CONTROLLERS = (
 )
 # The defaults of 20 requests a second make a test with many claims wait for the client, not for the server.
 RATES = ("--kube-api-qps=500", "--kube-api-burst=1000")
+# KWOK makes a pod ready once. On a busy machine it sends no heartbeat for longer than the default of 50 s:
+# pods of the node are then taken to be not ready, and would remain so.
+CONTROLLING = ("--horizontal-pod-autoscaler-sync-period=1s", "--node-monitor-grace-period=1h")
 
 
 @dataclass
@@ -153,7 +156,7 @@ def _start_clients(plane):
     """Start what watches the API server, together."""
     controllers = f"--controllers={','.join(CONTROLLERS)}"
     for name, user, more in (
-        ("kube-controller-manager", ADMIN, [controllers, "--horizontal-pod-autoscaler-sync-period=1s"]),
+        ("kube-controller-manager", ADMIN, [controllers, *CONTROLLING]),
         ("kube-scheduler", SCHEDULER, []),
     ):
         port = free_port()
