@@ -13,7 +13,8 @@ from predictor.value.ledger import Ledger
 from predictor.value.worth import Value, value_of
 
 PAYS, PAYS_AT_LEAST = 0.1, 0.0
-"""V of the days before, and the low end of its interval, above which a forecast is used."""
+"""V of the days before, and the low end of its interval, above which a forecast comes into use; it goes on
+while V itself is above: one wild day widens the interval and says little of the next."""
 
 SURE, DRAWS = 0.8, 200
 """Share of draws of the days before in which a setting must have kept what may go unserved."""
@@ -48,15 +49,20 @@ def choose(
     """Return what is used from a block on, by all blocks before it.
 
     The cheapest setting of forecasts that surely left no more unserved than `allowed`, where V of it is above
-    `PAYS`, and the low end of V above `PAYS_AT_LEAST`; else the cheapest such rule. What was in use `before`
-    goes on, unless it surely left more, or the new one holds less by `LEAST_SAVING`.
+    `PAYS`, and the low end of V above `PAYS_AT_LEAST` unless forecasts were used `before`; else the cheapest
+    such rule. The setting before goes on, unless it surely left more, or the new one holds less by
+    `LEAST_SAVING`.
     """
     past = slice(0, block)
     ahead, rules, known = (one.blocks(past).total for one in (forecasts, off, oracle))
     best = cheapest_surely(ahead, allowed)
     value = value_of(rules, ahead.of_setting(best), known)
+    is_used = before is not None and before.uses_forecast
     pays = (
-        value.value is not None and value.low is not None and value.value > PAYS and value.low > PAYS_AT_LEAST
+        value.value is not None
+        and value.low is not None
+        and value.value > PAYS
+        and (is_used or value.low > PAYS_AT_LEAST)
     )
     knobs, tried = (forecasts.knobs, ahead) if pays else (off.knobs, rules)
     at = best if pays else cheapest_surely(rules, allowed)

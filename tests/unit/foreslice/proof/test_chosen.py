@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from foreslice.proof.chosen import AIMS, aim_that_kept
+from foreslice.proof.books import Book
+from foreslice.proof.chosen import AIMS, aim_that_kept, choose
 from foreslice.proof.scene import Part, Piece, Scene, drawn
+from foreslice.proof.setting import FORECASTS, FORESIGHT, HOLDS
 from predictor.value.ledger import Ledger
 
 BY_DAY = 2
@@ -27,6 +29,26 @@ def test_less_is_aimed_at_where_days_that_came_after_were_worse(expected, grows)
 
 def test_where_nothing_kept_it_the_least_is_aimed_at():
     assert pytest.approx(AIMS[-1] * 1e-5) == aim_that_kept(settings(2.0), 1e-5, BY_DAY)
+
+
+def book(setting, held):
+    """A setting that leaves nothing, by what it holds in each block."""
+    held = np.asarray(held, float)[np.newaxis]
+    return Book((setting,), (Ledger(held, np.zeros_like(held), np.ones(held.shape[1])),))
+
+
+@pytest.mark.parametrize(
+    ("bad_day", "enters", "stays"),
+    [(7.0, True, True), (12.5, False, True), (13.8, False, False)],
+    ids=["pays for sure", "pays, with doubts", "does not pay"],
+)
+def test_a_forecast_has_to_pay_for_sure_to_be_used_and_goes_on_while_it_pays(bad_day, enters, stays):
+    held = [[6.0, bad_day] * 5, [10.0] * 10, [5.0] * 10]
+    books = [book(setting[0], one) for setting, one in zip((FORECASTS, HOLDS, FORESIGHT), held, strict=True)]
+    used = choose(book(FORECASTS[0], [6.0] * 10), *books[1:], 0.01, 8)
+    assert used.uses_forecast
+    assert enters == choose(*books, 0.01, 10).uses_forecast
+    assert stays == choose(*books, 0.01, 10, used).uses_forecast
 
 
 def scene(count=3, days=4):

@@ -22,7 +22,7 @@ def run(*, beds):
     bed = Piece("2/7", 2 / 7, 2 / 7, 2 / 7)
     made[:beds] = [replace(one, part=replace(one.part, bed=bed)) for one in made[:beds]]
     rules = books.book(made, GRID, HOLDS).blocks(slice(GRID.first_block, None))
-    return Run(GRID, made, {OFF: rules}, {}, (), "measured", is_informative=True)
+    return Run(GRID, made, {OFF: rules}, {}, (), 0.01, "measured", is_informative=True)
 
 
 @pytest.fixture(scope="module")
