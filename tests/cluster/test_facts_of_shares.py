@@ -75,8 +75,10 @@ def test_amounts_are_rounded_up_to_the_step_of_the_policy(lab):
 
 
 def test_a_capacity_that_a_claim_does_not_name_is_consumed_by_its_default(lab):
-    lab.node(slices=cards({"memory": policed("80Gi", "8Gi", "4Gi", "4Gi")}))
-    lab.ask("p", share())
+    """So two claims that name nothing may have one device, and the other stays free."""
+    policy = {"memory": policed("80Gi", "8Gi", "4Gi", "4Gi")}
+    lab.node(slices=cards(policy, policy))
+    assert ["gpu-0", "gpu-0"] == [lab.ask(name, share()) for name in ("p", "q")]
     assert {"memory": "8Gi"} == consumed(lab, "p")
 
 
