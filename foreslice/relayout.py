@@ -77,7 +77,7 @@ def apply_layout(config: Path, order: Order, *, is_dry: bool, as_json: bool) -> 
     is_there = steps[-1].act is Act.NOTHING
     if as_json:
         answer = [
-            {"act": step.act, "pod": step.pod or None, "label": step.label or None, "because": step.because}
+            {"act": step.act, "pods": list(step.pods), "label": step.label or None, "because": step.because}
             for step in steps
         ]
         output.print_json({"node": order.node, "is_there": is_there, "is_dry": is_dry, "steps": answer})
@@ -163,5 +163,5 @@ def _steps(door: Door, order: Order, wish: Wish, *, is_dry: bool) -> Iterator[St
 
 
 def _said(node: str, step: Step) -> str:
-    about = f" {step.pod or step.label}" if step.pod or step.label else ""
-    return f"{node}: {step.act}{about}: {step.because}"
+    about = ", ".join(step.pods) or step.label
+    return f"{node}: {step.act}{about and f' {about}'}: {step.because}"

@@ -26,13 +26,10 @@ from allocator.decide import Question
 from allocator.layouts import Cuts, NodeCuts, Relayout, frees_of, relayouts
 from allocator.need import NeedTable
 from fleet.boards import BOARDS
-from fleet.cluster import Fleet
+from fleet.cluster import Fleet, Standing
 from fleet.errors import ConflictError, InputError, RefusedError, UnavailableError
 from fleet.workload import WorkloadKey
 from foreslice.displaced import Begun, raised, stranded, with_waiting
-
-UNKNOWN_TOOK_S = 600.0
-"""How long a change of layout is reckoned with until a first one was made: nobody has published a figure."""
 
 LONGEST_S = 21_600.0
 """How far ahead layouts are planned at most: the longest window of a forecast."""
@@ -57,12 +54,14 @@ class LayoutRules:
         nodes: Labels of the nodes that may be.
         dwell_s: A node keeps a layout at least so long.
         per_day: Changes of one node in a day.
+        lead_s: How long a change is reckoned to take until a first one was made: no figure is published.
     """
 
     acting: bool = False
     nodes: Mapping[str, str] = field(default_factory=dict)
     dwell_s: float = 3600.0
     per_day: int = 4
+    lead_s: float = 600.0
 
 
 class Repartition:
@@ -99,7 +98,7 @@ class Repartition:
         mine = [body for body in bodies if self._rules.nodes.items() <= labels_of(body).items()]
         self._resume(mine, configs)
         free = {key_of(b).name: c for b in mine if (c := self._cuts(b, configs, now_s)) is not None}
-        took_s = max((t for body in mine for _, t in changes_of(body)), default=UNKNOWN_TOOK_S)
+        took_s = max((t for body in mine for _, t in changes_of(body)), default=self._rules.lead_s)
         nodes = list(free.values())
         self._planned, changing = (), len(nodes)
         for _ in range(2):
@@ -206,30 +205,42 @@ class Repartition:
             self._begun, self._planned, self._said = None, (), ()
 
 
-@dataclass(frozen=True, slots=True)
 class _Keeper:
-    """Judges evictions in one tick.
+    """Judges evictions in one tick, one after the other: who may go is gone for those asked of later.
 
-    Attributes:
+    Args:
         fleet: The cluster as it stands.
         terms: What must hold for each workload.
         stops: Why nothing is moved.
     """
 
-    fleet: Fleet
-    terms: Mapping[WorkloadKey, Terms]
-    stops: Halt
+    def __init__(self, fleet: Fleet, terms: Mapping[WorkloadKey, Terms], stops: Halt) -> None:
+        self._standings = {standing.key: standing for standing in fleet.standings}
+        self._terms = terms
+        self._stops = stops
 
     def why(self, pod: Json) -> str:
         """Return why a pod may not be evicted now, empty = it may; whose pod it is, our own view says."""
-        if self.stops.moves:
-            return self.stops.moves[0]
+        if self._stops.moves:
+            return self._stops.moves[0]
         key = key_of(pod)
-        for standing in self.fleet.standings:
+        for owner, standing in self._standings.items():
             is_its = any(r.pod == key.name for variant in standing.variants for r in variant.replicas)
-            if standing.key.namespace == key.namespace and is_its:
-                return keeps(standing, key.name, self.terms[standing.key])
+            if owner.namespace == key.namespace and is_its:
+                why_not = keeps(standing, key.name, self._terms[owner])
+                if not why_not:
+                    self._standings[owner] = _without(standing, key.name)
+                return why_not
         return "it is of no workload in the settings"
+
+
+def _without(standing: Standing, pod: str) -> Standing:
+    """Return a workload one of whose pods leaves."""
+    variants = tuple(
+        replace(v, replicas=tuple(replace(r, is_leaving=True) if r.pod == pod else r for r in v.replicas))
+        for v in standing.variants
+    )
+    return replace(standing, variants=variants)
 
 
 def _is_only_held(body: Json, configs: Configs) -> bool:

@@ -16,7 +16,7 @@ from fleet.boards import Board
 from fleet.errors import ConflictError, RefusedError
 from simulator.api import BUDGET, CONFIG_MAP, NODE, POD, Api
 from simulator.clock import Clock
-from simulator.mig_manager import STATE, Fault, MigManager, Times
+from simulator.mig_manager import STATE, Fault, MigManager, Times, label
 
 NAMESPACE, CONFIG_MAP_NAME, FILE = "gpu-operator", "default-mig-parted-config", "config.yaml"
 FIRST = "first-{number}"
@@ -31,11 +31,13 @@ class Managed:
         cuts: What the cards of each node are cut into to begin with.
         times: How long the parts of a change take.
         fault: Asked once a change: what goes wrong with it.
+        namespace: Where the managers' ConfigMap is.
     """
 
     cuts: tuple[tuple[Cut, ...], ...]
     times: Times = field(default_factory=Times)
     fault: Callable[[], Fault] = lambda: Fault.NONE
+    namespace: str = NAMESPACE
 
 
 def start_managers(api: Api, clock: Clock, nodes: Sequence[str], board: Board, managed: Managed) -> None:
@@ -44,17 +46,15 @@ def start_managers(api: Api, clock: Clock, nodes: Sequence[str], board: Board, m
         FIRST.format(number=number): entries_of(cuts) for number, cuts in enumerate(managed.cuts, start=1)
     }
     text = yaml.safe_dump({"version": VERSION, "mig-configs": configs}, sort_keys=False)
-    metadata = {"namespace": NAMESPACE, "name": CONFIG_MAP_NAME}
+    metadata = {"namespace": managed.namespace, "name": CONFIG_MAP_NAME}
     api.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {FILE: text}})
 
     def file() -> str:
-        return str((api.get(CONFIG_MAP, NAMESPACE, CONFIG_MAP_NAME) or {})["data"][FILE])
+        return str((api.get(CONFIG_MAP, managed.namespace, CONFIG_MAP_NAME) or {})["data"][FILE])
 
     product = board.product_names[0].replace(" ", "-")
     for node, name, cuts in zip(nodes, configs, managed.cuts, strict=True):
-        body = api.get(NODE, None, node) or {}
-        labels = {**labels_of(body), PRODUCT_LABEL: product, CONFIG_LABEL: name, STATE: "success"}
-        api.replace({**body, "metadata": {**body["metadata"], "labels": labels}})
+        label(api, node, {PRODUCT_LABEL: product, CONFIG_LABEL: name, STATE: "success"})
         cards = [(board, cut) for cut in cuts]
         MigManager(api, clock, node, cards, file, managed.times, managed.fault)
 

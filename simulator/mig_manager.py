@@ -9,7 +9,7 @@ figure; the defaults lie within the bounds of the code (1 s polls, waits of up t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
@@ -168,17 +168,7 @@ class MigManager:
         )
 
     def _label(self, labels: dict[str, str]) -> None:
-        """Write labels, on whatever else the node is meanwhile."""
-        while True:
-            body = self._api.get(NODE, None, self._node)
-            if body is None:
-                return
-            metadata = {**body["metadata"], "labels": {**_labels(body), **labels}}
-            try:
-                self._api.replace({**body, "metadata": metadata})
-            except ConflictError:
-                continue
-            return
+        label(self._api, self._node, labels)
 
     def _offer(self, _: str) -> None:
         """Publish what the device plugin finds."""
@@ -196,6 +186,17 @@ class MigManager:
             others = {n: a for n, a in (status.get(part) or {}).items() if not n.startswith("nvidia.com/")}
             status[part] = others | {name: str(count) for name, count in counts.items()}
         self._api.replace_status({**body, "status": status})
+
+
+def label(api: Api, node: str, labels: Mapping[str, str]) -> None:
+    """Write labels of a node, on whatever else it is meanwhile; one who is gone has none."""
+    while (body := api.get(NODE, None, node)) is not None:
+        metadata = {**body["metadata"], "labels": {**_labels(body), **labels}}
+        try:
+            api.replace({**body, "metadata": metadata})
+        except ConflictError:
+            continue
+        return
 
 
 def _labels(body: Json) -> dict[str, str]:

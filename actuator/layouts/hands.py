@@ -71,7 +71,8 @@ def turn(
 ) -> Step:
     """Carry out the next step of a node towards a layout, and return it.
 
-    `keeps` says of a pod why it may not be evicted now, empty = it may.
+    `keeps` says of a pod why it may not be evicted now, empty = it may. It is asked of one pod after the other,
+    and those that may go it takes for gone.
 
     Raises:
         ConflictError: The node is gone, or was changed meanwhile: turn again.
@@ -88,7 +89,7 @@ def turn(
     if is_dry:
         return step
     if step.act is Act.EVICT:
-        return _evicted(door, step, next(pod for pod in pods if str(key_of(pod)) == step.pod))
+        return _evicted(door, step, {str(key_of(pod)): pod for pod in pods})
     if step.act is Act.WRITE:
         door.write_file(_with(text, wish, layouts_in_use(door.nodes())), version)
     elif step.act is Act.RESTORE:
@@ -103,14 +104,19 @@ def turn(
     return step
 
 
-def _evicted(door: Door, step: Step, pod: Json) -> Step:
-    try:
-        door.evict(pod)
-    except ConflictError:
-        return replace(step, act=Act.WAIT, because=f"{step.pod} is gone already")
-    except RefusedError as error:
-        return replace(step, act=Act.WAIT, because=f"{step.pod} may not go now: {error}")
-    return step
+def _evicted(door: Door, step: Step, pods: Mapping[str, Json]) -> Step:
+    """Evict all that may go at once: each that comes up elsewhere would make the next one wait."""
+    gone, because = [], ""
+    for pod in step.pods:
+        try:
+            door.evict(pods[pod])
+        except ConflictError:
+            because = f"{pod} is gone already"
+        except RefusedError as error:
+            because = f"{pod} may not go now: {error}"
+        else:
+            gone.append(pod)
+    return replace(step, pods=tuple(gone)) if gone else replace(step, act=Act.WAIT, pods=(), because=because)
 
 
 def _with(text: str, wish: Wish, in_use: frozenset[str]) -> str:

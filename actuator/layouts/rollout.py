@@ -106,12 +106,12 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One write, or none.
+    """One write, evictions of several pods, or none.
 
     Attributes:
         act: What is done.
         because: Why, one clause.
-        pod: Whom it is about, for an eviction.
+        pods: Whom it is about, for an eviction.
         label: Value that is written.
         progress: What is kept on the node along with it, `None` = nothing any more.
         took_s: How long the change took, once it is made: from the first hold to devices on offer.
@@ -119,7 +119,7 @@ class Step:
 
     act: Act
     because: str
-    pod: str = ""
+    pods: tuple[str, ...] = ()
     label: str = ""
     progress: Progress | None = None
     took_s: float | None = None
@@ -167,10 +167,9 @@ def _prepare(seen: Seen, progress: Progress, goal: str, now_s: float) -> Step:
 
 
 def _clear(seen: Seen, progress: Progress, now_s: float) -> Step:
-    """Return whom to evict; who may not go is waited for, but not for ever."""
-    pod = next((pod for pod, kept in seen.in_the_way if not kept), None)
-    if pod is not None:
-        return Step(Act.EVICT, "it may be on a card that is cleared", pod=pod, progress=progress)
+    """Return who is to be evicted; who may not go is waited for, but not for ever."""
+    if pods := tuple(pod for pod, kept in seen.in_the_way if not kept):
+        return Step(Act.EVICT, "they may be on cards that are cleared", pods=pods, progress=progress)
     (first, why), *more = seen.in_the_way
     kept = f"{first} ({why})" + (f" and {len(more)} more" if more else "")
     if now_s - progress.begun_at_s > DRAINED_WITHIN_S:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from actuator.layouts.node import KEPT_CHANGES
 from foreslice.repartition import LayoutRules
-from foreslice.settings.durations import Pause
+from foreslice.settings.durations import Lead, Pause
 from foreslice.settings.group import Group
 
 
@@ -30,7 +30,10 @@ class LayoutSettings(Group):
     per_day: Annotated[
         int, Field(ge=1, le=KEPT_CHANGES, description="changes of one node's layout in a day")
     ] = 4
+    lead: Annotated[
+        Lead, Field(description="how long a node's change is reckoned to take until one was made")
+    ] = 600.0
 
     def rules(self, *, acting: bool) -> LayoutRules:
         """Return what may be done to nodes, where anything may."""
-        return LayoutRules(acting and self.acting, self.nodes, self.dwell, self.per_day)
+        return LayoutRules(acting and self.acting, self.nodes, self.dwell, self.per_day, self.lead)

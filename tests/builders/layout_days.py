@@ -26,7 +26,7 @@ NIGHT, LARGE, DEEP = {"1g.10gb": 7}, {"3g.40gb": 1, "4g.40gb": 1}, {"7g.80gb": 1
 BY_NIGHT = ((NIGHT,) * 4, (NIGHT,) * 4, (LARGE, LARGE, DEEP, NIGHT))
 BY_DAY = ((LARGE, LARGE, LARGE, DEEP), (LARGE, LARGE, LARGE, DEEP), (NIGHT, LARGE, DEEP, DEEP))
 
-KEYS = BULK, CHAT, DEPTH = tuple(WorkloadKey("tenants", name) for name in ("bulk", "chat", "deep"))
+KEYS = tuple(WorkloadKey("tenants", name) for name in ("bulk", "chat", "deep"))
 _SLO = Slo(LatencyTarget(0.95, 2.0), LatencyTarget(0.95, 0.100))
 
 
@@ -43,9 +43,14 @@ def course(night, day, edges, first):
     return np.roll(np.interp(np.arange(STEPS), [0, *edges, STEPS], levels), -first)
 
 
-def tenant(key, model, work):
+def workloads():
+    """The three, small engines first."""
+    models = ("qwen2.5-3b-awq", "qwen2.5-14b-bf16", "qwen2.5-32b-bf16")
+    return [Workload(key, model, _SLO, mode=Mode.FULL) for key, model in zip(KEYS, models, strict=True)]
+
+
+def tenant(workload, work):
     """A workload whose offered work is this, day for day."""
-    workload = Workload(key, model, _SLO, mode=Mode.FULL)
     capacity = CapacityModel([H100_80GB])
     one = np.ones(1)
     per_request = capacity.work(workload, one, one * 500, one * 200)[0]
@@ -78,11 +83,12 @@ class Days:
         first, cuts = (11, BY_DAY) if is_day else (0, BY_NIGHT)
         replicas = (6, 8, 3) if is_day else (40, 2, 1)
         shapes = map(on, ("1g.10gb", "3g.40gb", "7g.80gb"))
-        self.tenants = (
-            tenant(BULK, "qwen2.5-3b-awq", course(6.0, 0.6, (4, 9, 18, 23), first)),
-            tenant(CHAT, "qwen2.5-14b-bf16", course(0.2, 2.0, (7, 11, 15, 19), first)),
-            tenant(DEPTH, "qwen2.5-32b-bf16", course(0.2, 1.6, (7, 11, 15, 19), first)),
+        courses = (
+            course(6.0, 0.6, (4, 9, 18, 23), first),
+            course(0.2, 2.0, (7, 11, 15, 19), first),
+            course(0.2, 1.6, (7, 11, 15, 19), first),
         )
+        self.tenants = tuple(map(tenant, workloads(), courses))
         self.faults = list(faults)
         spec = WorldSpec(
             self.tenants,

@@ -1,4 +1,4 @@
-"""One real day of seven tenants, twelve times as fast, over and over: as engines meet it, and as scraped."""
+"""Days twelve times as fast, over and over: as engines meet them, and as scraped."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -33,30 +33,21 @@ LEAST = 0.25
 """Rises by less than so many whole cards ask for no replica."""
 
 
-class CompressedDay:
-    """Requests of the shipped tenants (`simulator.engine.Demand`), without the chance of single arrivals.
+class Compressed:
+    """Requests of a day that comes again every `PERIOD_S` (`simulator.engine.Demand`), without chance.
 
     Args:
+        workloads: Who is sent them.
+        mixes: Tokens of their requests.
+        rates: Requests/s by second of the period and workload.
         steepest_s: When the fleet's work is to rise most, seconds since the epoch.
-        namespace: Where the tenants' workloads are.
     """
 
-    def __init__(self, steepest_s, namespace):
+    def __init__(self, workloads, mixes, rates, steepest_s):
         self._model = CapacityModel([H100_80GB])
-        self.tenants = [t for t in shipped_tenants(self._model, SEED) if t.workload.key.name != TOO_LARGE]
-        self.workloads = [
-            replace(tenant.workload, key=replace(tenant.workload.key, namespace=namespace))
-            for tenant in self.tenants
-        ]
-        every = DAY * DAY_S + np.arange(PERIOD_S) * FASTER
-        self._rates = (
-            LARGER * np.array([np.interp(every, *continuous(t.requests_per_s)) for t in self.tenants]).T
-        )
-        part = slice(DAY * DAY_S // TRACE_STEP_S, (DAY + 1) * DAY_S // TRACE_STEP_S)
-        self._mixes = tuple(
-            Mix(float(t.prompt_tokens[part].mean()), float(t.output_tokens[part].mean()))
-            for t in self.tenants
-        )
+        self.workloads = workloads
+        self._mixes = mixes
+        self._rates = rates
         total = self.works.sum(axis=1)
         steepest = int(np.argmax(np.roll(total, -RISE_S) - total))
         self._begins_s = int(steepest_s) - steepest
@@ -96,3 +87,21 @@ class CompressedDay:
         rates = self._rates[self.at(times)]
         for row, (workload, mix) in enumerate(zip(self.workloads, self._mixes, strict=True)):
             yield from scraped(namespace, workload.key.name, times, rates[:, row], mix)
+
+
+def shipped(steepest_s, namespace):
+    """Return a day of the shipped tenants."""
+    model = CapacityModel([H100_80GB])
+    tenants = [t for t in shipped_tenants(model, SEED) if t.workload.key.name != TOO_LARGE]
+    every = DAY * DAY_S + np.arange(PERIOD_S) * FASTER
+    rates = LARGER * np.array([np.interp(every, *continuous(t.requests_per_s)) for t in tenants]).T
+    part = slice(DAY * DAY_S // TRACE_STEP_S, (DAY + 1) * DAY_S // TRACE_STEP_S)
+    mixes = tuple(
+        Mix(float(t.prompt_tokens[part].mean()), float(t.output_tokens[part].mean())) for t in tenants
+    )
+    return Compressed(in_namespace(namespace, (t.workload for t in tenants)), mixes, rates, steepest_s)
+
+
+def in_namespace(namespace, workloads):
+    """Return workloads as those of a namespace."""
+    return [replace(one, key=replace(one.key, namespace=namespace)) for one in workloads]

@@ -13,6 +13,8 @@ from actuator.kube.connect import connect
 from simulator.agents import start_nodes
 from simulator.eventloop import EventLoop
 from simulator.heartbeat import Heartbeat
+from simulator.layouts import start_managers
+from simulator.node import NodeAgent
 from simulator.rest import RestApi, address
 from tests.cluster.controlplane import control_plane
 from tests.cluster.lab import DEVICE_CLASS, Lab
@@ -118,6 +120,13 @@ class Agents:
         """Register nodes with these cards; their pods run in `containers`."""
         start_nodes(self.api, self.clock, nodes, containers, delays)
         Heartbeat(self.api, self.clock, nodes)
+
+    def add_managed(self, nodes, board, managed, containers, delays):
+        """Register nodes under MIG managers; their pods run in `containers`."""
+        for node in nodes:
+            NodeAgent(self.api, self.clock, node, containers, delays)
+        Heartbeat(self.api, self.clock, nodes)
+        start_managers(self.api, self.clock, nodes, board, managed)
 
     def close(self):
         """End everything, and raise what an agent could not cope with."""

@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import closing
 from threading import Event
 
 import pytest
@@ -14,13 +15,14 @@ from fleet.boards import H100_80GB
 from fleet.errors import ConflictError
 from foreslice.cli import app
 from foreslice.clock import WallClock
-from simulator.api import NODE, POD, Kind
+from simulator.api import CONFIG_MAP, NODE, POD
+from simulator.layouts import CONFIG_MAP_NAME
 from simulator.mig_manager import Fault, MigManager, Times
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import PDB, until
+from tests.cluster.permissions import as_service_account, bind, granted, install
 from tests.fakes.layouts import FILE, NIGHT, wish
 
-CONFIG_MAP = Kind("v1", "ConfigMap", "configmaps")
 TIMES = Times(operands_s=0.3, apply_s=0.3, devices_s=0.3)
 DAY = {"mig-1g.10gb": "7", "mig-3g.40gb": "3", "mig-4g.40gb": "1", "mig-7g.80gb": "1"}
 
@@ -39,8 +41,8 @@ class Site:
             f"{CONFIG_LABEL}.state": "success",
         }
         lab.patch(NODE, self.node, {"metadata": {"labels": labels}})
-        lab.create(CONFIG_MAP, "layouts", data={"config.yaml": FILE})
-        self.door = NodeDoor(lab.server, lab.name, "layouts", lambda: None)
+        lab.create(CONFIG_MAP, CONFIG_MAP_NAME, data={"config.yaml": FILE})
+        self.door = self.door_of(lab.server)
         cards = [(H100_80GB, cut) for cut in NIGHT]
         is_made = Event()
 
@@ -52,8 +54,11 @@ class Site:
         is_made.wait()
         until(lambda: self.offer.get("mig-1g.10gb") == "14")
 
+    def door_of(self, server):
+        return NodeDoor(server, self.lab.name, CONFIG_MAP_NAME, lambda: None)
+
     def file(self):
-        return self.lab.get(CONFIG_MAP, "layouts")["data"]["config.yaml"]
+        return self.lab.get(CONFIG_MAP, CONFIG_MAP_NAME)["data"]["config.yaml"]
 
     def next_fault(self):
         return self.faults.pop(0) if self.faults else Fault.NONE
@@ -96,6 +101,17 @@ class Site:
 
 
 @pytest.fixture
+def ours(plane, site):
+    """The API server as our service account sees it, with the rights of layouts and no others."""
+    for name in ("observe", "layouts", "cut"):
+        install(site.lab.server, name)
+    for role in ("foreslice-observe-layouts", "foreslice-cut-file"):
+        bind(site.lab.server, role, site.lab.name)
+    with closing(as_service_account(plane, site.lab.server)) as server:
+        yield server
+
+
+@pytest.fixture
 def site(lab, agents):
     return Site(lab, agents)
 
@@ -131,7 +147,14 @@ def test_the_command_says_the_next_step_and_does_it_when_told(site, plane, tmp_p
         f"cluster: {{kind: kubernetes, kubeconfig: {plane.kubeconfig}}}\n"
         "workloads: [{name: chat, namespace: serving, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}]\n"
     )
-    options = ["--config", str(config), "--node", site.node, "--manager", f"{site.lab.name}/layouts"]
+    options = [
+        "--config",
+        str(config),
+        "--node",
+        site.node,
+        "--manager",
+        f"{site.lab.name}/{CONFIG_MAP_NAME}",
+    ]
     cut = ["--cut", "0: 3g.40gb + 4g.40gb; 1: 7 x 1g.10gb; 2: 7g.80gb; 3: 2 x 3g.40gb"]
     said = CliRunner().invoke(app, ["layout", "apply", *options, *cut])
 
@@ -141,3 +164,13 @@ def test_the_command_says_the_next_step_and_does_it_when_told(site, plane, tmp_p
     assert 0 == done.exit_code
     assert ["hold", "write", "label"] == [step["act"] for step in json.loads(done.stdout)["steps"]][:3]
     assert DAY == site.offer
+
+
+def test_a_change_asks_for_all_that_layouts_and_cut_grant_and_nothing_else(site, ours):
+    site.pod("small")
+    until(lambda: site.lab.get(POD, "small")["status"].get("phase") == "Running")
+    site.door = site.door_of(ours)
+    site.until("nothing")
+
+    assert DAY == site.offer
+    assert granted("layouts", "cut") == ours.asked - granted("observe")

@@ -17,7 +17,7 @@ from simulator.pods import is_ready
 from simulator.series import exposition
 from simulator.truth import HiddenTruth
 from tests.builders.engines import Laws, workload
-from tests.cluster.compressed import SEED, CompressedDay
+from tests.cluster.compressed import SEED, shipped
 from tests.cluster.days import Days
 from tests.cluster.lab import LABEL, PDB, WITHIN_S, Lab, until
 from tests.cluster.permissions import bind, lead_in, token_of
@@ -46,6 +46,15 @@ SERVED = """\
     tier: {tier}
     mode: {mode}
 """
+
+
+TWELFTH = (
+    "{tick: 2s, plan: 25s, lead: 30s, quiet: 50s, dwell: 50s, trial: 50s, shape_dwell: 5m, history: 73h}"
+)
+"""Settings of a loop on days that pass twelve times as fast: whatever lasts is a twelfth, too."""
+
+START_WITHIN_S = 300
+"""Many engines that start together on a node are slow."""
 
 
 class Loading:
@@ -77,10 +86,16 @@ class Town:
         loop: Settings of its loop.
 
     Attributes:
+        roles: What its service account may do in the namespace.
+        more: Settings beside those of workloads.
+        templates: Names of the ResourceClaimTemplates that the owners made.
         pages: What each engine answers to a scrape now, by pod.
         seen: The cluster's own account, (time in s, cards that pods hold, pods that are Ready) by sample.
         tallies: What became of all requests, by second.
     """
+
+    roles = ROLES
+    more = ""
 
     def __init__(
         self,
@@ -100,26 +115,42 @@ class Town:
         self.demand = demand
         self._mode, self._loop = mode, loop
         self.lab = Lab(server, name)
+        self.templates = set()
         self.pages = {}
         self.seen = []
         self.tallies = {}
         self.workloads = tuple(workloads)
         self._engines = Engines(self.workloads, demand, laws, int(agents.clock.now_s))
         containers = EngineContainers(agents.api, self._engines, agents.clock, Loading(), Journal())
-        names = [f"{name}-n{number}" for number in range(nodes)]
-        agents.add_nodes({node: [H100_80GB] * cards for node in names}, containers, Loading())
-        for node in names:
+        self.nodes = [f"{name}-n{number}" for number in range(nodes)]
+        self.cards = cards
+        self.begin_nodes(agents, containers, Loading())
+        for node in self.nodes:
             self.lab.patch(NODE, node, {"metadata": {"labels": {LABEL: name}}})
             self.lab.made.append((NODE, node))
         agents.clock.after(0, self._advance)
-        for role in ROLES:
+        for role in self.roles:
             bind(server, role, name)
         lead_in(server, name)
-        template = self.lab.template("whole", request("gpu.nvidia.com", None))
+        self.begin_workloads()
         for one in self.workloads:
-            labels = {NAME_LABEL: one.key.name}
-            self.lab.deployment(one.key.name, template, 1, labels=labels)
-            self.lab.create(PDB, one.key.name, spec={"minAvailable": 1, "selector": {"matchLabels": labels}})
+            selector = {"matchLabels": {NAME_LABEL: one.key.name}}
+            self.lab.create(PDB, one.key.name, spec={"minAvailable": 1, "selector": selector})
+
+    def begin_nodes(self, agents, containers, delays):
+        """Register the nodes, with cards as DRA's driver publishes them."""
+        agents.add_nodes({node: [H100_80GB] * self.cards for node in self.nodes}, containers, delays)
+
+    def template(self, name, asked):
+        """Create an owner's ResourceClaimTemplate, and return its name."""
+        self.templates.add(name)
+        return self.lab.template(name, asked)
+
+    def begin_workloads(self):
+        """Create the Deployments."""
+        template = self.template("whole", request("gpu.nvidia.com", None))
+        for one in self.workloads:
+            self.lab.deployment(one.key.name, template, 1, labels={NAME_LABEL: one.key.name})
 
     @property
     def name(self):
@@ -129,8 +160,8 @@ class Town:
     def wait(self):
         """Return once an engine of each workload serves."""
         for one in self.workloads:
-            until(lambda: self.lab.get(DEPLOYMENT, one.key.name)["status"].get("readyReplicas"))  # noqa: B023
-        until(lambda: len(self.pages) == len(self.workloads))
+            until(lambda: self._is_up(one.key.name), within_s=START_WITHIN_S)  # noqa: B023
+        until(lambda: len(self.pages) == len(self.lab.list(POD)))
 
     def past(self, end_s):
         """Yield what was scraped here until a time."""
@@ -138,9 +169,12 @@ class Town:
 
     def look(self, at_s):
         """Note what the cluster says of its pods."""
-        claims = self.lab.list(CLAIM)
         ready = sum(is_ready(pod) for pod in self.lab.list(POD))
-        self.seen.append((at_s, sum(map(_cards, claims)), ready))
+        self.seen.append((at_s, self.held(), ready))
+
+    def held(self):
+        """Return the cards that pods hold, in memory slices."""
+        return sum(map(_cards, self.lab.list(CLAIM)))
 
     @contextmanager
     def service(self, plane, url, directory):
@@ -151,7 +185,7 @@ class Town:
         (directory / "kubeconfig").write_text(json.dumps(body))
         settings = directory / "foreslice.yaml"
         head = SETTINGS.format(url=url, namespace=self.name, loop=self._loop)
-        settings.write_text(head + "".join(map(self._served, self.workloads)))
+        settings.write_text(head + "".join(map(self.served, self.workloads)) + self.more)
         with (directory / "log").open("wb") as log:
             command = leashed(FORESLICE, "run", "--config", settings)
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, process_group=0)
@@ -163,7 +197,8 @@ class Town:
             process.kill()
             process.wait()
 
-    def _served(self, one):
+    def served(self, one):
+        """Return the settings of a workload."""
         return SERVED.format(
             name=one.key.name,
             namespace=self.name,
@@ -173,6 +208,10 @@ class Town:
             tier=one.tier,
             mode=self._mode,
         )
+
+    def _is_up(self, name):
+        body = self.lab.get(DEPLOYMENT, name)
+        return body["status"].get("readyReplicas") == body["spec"]["replicas"]
 
     def _advance(self):
         engines = self._engines
@@ -196,11 +235,8 @@ def chat(history, *, was_flat=False):
 
 
 def compressed(server, agents, name, steepest_s):
-    """Make a town of eight nodes of eight cards and seven tenants, on a day that passes twelve times as fast.
-
-    Whatever lasts is a twelfth too, by settings: lead times, quiet time, dwell.
-    """
-    demand = CompressedDay(steepest_s, name)
+    """Make a town of eight nodes of eight cards and seven tenants, on a day twelve times as fast."""
+    demand = shipped(steepest_s, name)
     return Town(
         server,
         agents,
@@ -211,10 +247,7 @@ def compressed(server, agents, name, steepest_s):
         nodes=8,
         cards=8,
         mode="full",
-        loop=(
-            "{tick: 2s, plan: 25s, lead: 30s, quiet: 50s, dwell: 50s, trial: 50s, shape_dwell: 5m, "
-            "history: 73h}"
-        ),
+        loop=TWELFTH,
     )
 
 
@@ -228,6 +261,10 @@ def _cards(claim):
 def _share(device):
     if "-mig-" not in device:
         return 1.0
-    profile = device.split("-mig-")[1].partition("-")[0]
+    return share_of(device.split("-mig-")[1].partition("-")[0])
+
+
+def share_of(profile):
+    """Return the share of a card that an instance is, in memory slices; its name has a dot or none."""
     slices = {each.name.replace(".", ""): each.memory_slices for each in H100_80GB.profiles}
-    return slices[profile] / H100_80GB.grid
+    return slices[profile.replace(".", "")] / H100_80GB.grid

@@ -43,6 +43,17 @@ def test_pods_on_cards_that_change_are_evicted_and_no_others():
     assert OFFERED["day"] == site.offer
 
 
+def test_all_that_may_go_go_in_one_turn():
+    site = Site(sync_s=0.0)
+    for name in "abc":
+        site.add_pod(name, "mig-1g.10gb")
+    site.kept_by_budget = {"llm/b"}
+    steps = [site.turn() for _ in range(4)]
+
+    assert [(), (), ("llm/a", "llm/c"), ()] == [step.pods for step in steps]
+    assert "llm/b may not go now" in steps[-1].because
+
+
 def test_where_a_mode_changes_pods_on_cards_that_stay_as_they_are_go_too():
     """One card's mode is toggled, so the manager clears every cut card of the node."""
     file = """\
