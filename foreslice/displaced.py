@@ -49,6 +49,16 @@ def raised(question: Question, begun: Begun) -> NeedTable:
     return raised
 
 
+def overtaken(question: Question, begun: Begun) -> bool:
+    """Return whether one who has to leave a node cannot be carried elsewhere any more: need has grown."""
+    leaving = {
+        standing.key
+        for standing in question.fleet.standings
+        if any(begun.moves(replica) for variant in standing.variants for replica in variant.replicas)
+    }
+    return bool(leaving) and any(one.short > 0 and one.workload in leaving for one in additions(question))
+
+
 def with_waiting(question: Question) -> NeedTable:
     """Return the needs with what replicas were to carry on top that wait for instances: none is free."""
     fleet, raised = question.fleet, dict(question.needs)

@@ -2,12 +2,13 @@
 
 Nothing in memory is needed to go on: how far a node is stands on the node, and what it is to become in the
 MIG manager's file. A node that failed is left alone for a while (`actuator.layouts.rollout`); plans are made
-without it, so that the others carry the need.
+without it, so that the others carry the need. One that is late is followed and no longer waited for: the next
+begins beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -19,7 +20,7 @@ from actuator.layouts.format import Configs, configs_in
 from actuator.layouts.hands import Door, turn
 from actuator.layouts.named import entries_of, name_of
 from actuator.layouts.node import CONFIG_LABEL, Wish, cards_of, changes_of, progress_of, unready
-from actuator.layouts.rollout import BROKEN_FOR_S, Act, Step
+from actuator.layouts.rollout import BROKEN_FOR_S, Act, Progress, Step
 from actuator.manifest import Json, key_of, labels_of
 from actuator.objects.plugged import takes_pods
 from allocator.decide import Question
@@ -29,7 +30,11 @@ from fleet.boards import BOARDS
 from fleet.cluster import Fleet, Standing
 from fleet.errors import ConflictError, InputError, RefusedError, UnavailableError
 from fleet.workload import WorkloadKey
-from foreslice.displaced import Begun, raised, stranded, with_waiting
+from foreslice.displaced import Begun, overtaken, raised, stranded, with_waiting
+
+LATE_AFTER_S = 300.0
+"""How long a manager is waited for: as long as it waits for one operand to end (NVIDIA/mig-parted
+pkg/mig/reconfigure)."""
 
 LONGEST_S = 21_600.0
 """How far ahead layouts are planned at most: the longest window of a forecast."""
@@ -77,7 +82,8 @@ class Repartition:
         self._rules = rules
         self._planned: tuple[Relayout, ...] = ()
         self._begun: Begun | None = None
-        self._given_up_at_s: dict[str, float] = {}
+        self._late: dict[str, Begun] = {}
+        self._left_until_s: dict[str, float] = {}
         self._said: tuple[str, ...] = ()
 
     def plan(self, ask: Callable[[float], Question | None], now_s: float) -> None:
@@ -96,7 +102,7 @@ class Repartition:
             self._planned, self._said = (), (f"layouts are not planned: {error}",)
             return
         mine = [body for body in bodies if self._rules.nodes.items() <= labels_of(body).items()]
-        self._resume(mine, configs)
+        self._resume(mine, configs, now_s)
         free = {key_of(b).name: c for b in mine if (c := self._cuts(b, configs, now_s)) is not None}
         took_s = max((t for body in mine for _, t in changes_of(body)), default=self._rules.lead_s)
         nodes = list(free.values())
@@ -132,31 +138,41 @@ class Repartition:
             return self._said
         if self._begun is None and not stops.moves:
             self._begin(question)
-        if self._begun is None:
-            return self._said
-        node = self._begun.node
+        if self._begun is not None and overtaken(question, self._begun):
+            self._give_up(self._begun.node, now_s)
         kept = _Keeper(question.fleet, {key: replace(one, at_s=now_s) for key, one in terms.items()}, stops)
-        try:
-            step = turn(self._door, node, self._begun.wish, now_s, keeps=kept.why)
-        except ConflictError:
-            return self._said
-        except (InputError, RefusedError, UnavailableError) as error:
-            return (f"node {node}: {error}",)
-        self._note(node, step, now_s)
-        return (f"node {node}: {step.act}: {step.because}",)
+        begun = [*self._late.values(), *([self._begun] if self._begun is not None else [])]
+        said = [line for one in begun for line in self._turned(one, kept, now_s)]
+        return (*said, *(self._said if self._begun is None else ()))
 
-    def _resume(self, bodies: Sequence[Json], configs: Configs) -> None:
-        """Go on with a node that somebody has begun with, an earlier process or a person by command."""
+    def _turned(self, begun: Begun, kept: _Keeper, now_s: float) -> Iterator[str]:
+        """Make the next step of a node, and yield what is to be said."""
+        try:
+            step = turn(self._door, begun.node, begun.wish, now_s, keeps=kept.why)
+        except ConflictError:
+            return
+        except (InputError, RefusedError, UnavailableError) as error:
+            yield f"node {begun.node}: {error}"
+            return
+        self._note(begun, step, now_s)
+        yield f"node {begun.node}: {step.act}: {step.because}"
+
+    def _resume(self, bodies: Sequence[Json], configs: Configs, now_s: float) -> None:
+        """Go on with nodes that somebody has begun with, an earlier process or a person by command."""
         for body in bodies:
             name, progress = key_of(body).name, progress_of(body)
             view, _ = node_view(body, configs)
-            if self._begun is not None or progress is None or progress.broken_at_s is not None:
+            if progress is None or progress.broken_at_s is not None or self._is_left(name, now_s):
                 continue
-            if name in self._given_up_at_s or progress.goal not in configs or view.board not in BOARDS:
+            if progress.goal not in configs or view.board not in BOARDS:
                 continue
             before, after = (_cut_by(view, configs.get(n, [])) for n in (progress.before, progress.goal))
             frees = frees_of(before, after) if len(before) == len(after) else None
-            self._begun = Begun(name, Wish(progress.goal, configs[progress.goal]), frees)
+            begun = Begun(name, Wish(progress.goal, configs[progress.goal]), frees)
+            if _is_late(progress, now_s):
+                self._late[name] = begun
+            elif self._begun is None:
+                self._begun = begun
 
     def _let_go(self, bodies: Sequence[Json], configs: Configs) -> None:
         """Go on with a node that is held and of which nothing is written: as is planned now, or back."""
@@ -165,21 +181,19 @@ class Repartition:
         first = [planned.pop(name) for body in held if (name := key_of(body).name) in planned]
         self._planned = (*first, *planned.values())
         if self._begun is None and held and not first:
-            now = str(labels_of(held[0]).get(CONFIG_LABEL, ""))
-            self._begun = Begun(key_of(held[0]).name, Wish(now, configs.get(now, [])), frozenset())
+            self._begun = _as_it_is(held[0], configs)
 
     def _cuts(self, body: Json, configs: Configs, now_s: float) -> NodeCuts | None:
         """Return what a node is cut into, `None` where its layout is not ours to change now."""
         view, _ = node_view(body, configs)
         name, progress, ended = view.name, progress_of(body), changes_of(body)
         shown = shown_by(view, configs)
-        broken_s = now_s - self._given_up_at_s.get(name, float("-inf"))
-        if progress is not None and progress.broken_at_s is not None:
-            broken_s = min(broken_s, now_s - progress.broken_at_s)
+        broken_at_s = progress.broken_at_s if progress is not None else None
+        is_broken = broken_at_s is not None and now_s - broken_at_s < BROKEN_FOR_S
         is_spent = sum(now_s - at_s < DAY_S for at_s, _ in ended) >= self._rules.per_day
         is_new = bool(ended) and now_s - ended[0][0] < self._rules.dwell_s
         is_closed = not takes_pods(body) and not _is_only_held(body, configs)
-        if broken_s < BROKEN_FOR_S or is_spent or is_new or is_closed or any(unready(view)):
+        if self._is_left(name, now_s) or is_broken or is_spent or is_new or is_closed or any(unready(view)):
             return None
         if view.board not in BOARDS or shown is None or shown not in configs or view.layout_config == "":
             return None
@@ -198,11 +212,32 @@ class Repartition:
             return
         self._said = tuple(said) or self._said
 
-    def _note(self, node: str, step: Step, now_s: float) -> None:
+    def _give_up(self, node: str, now_s: float) -> None:
+        """Leave a node as it is, unless it was asked for another layout: those that add come first."""
+        try:
+            body, text = self._door.node(node), self._door.file()[0]
+            progress = progress_of(body)
+            if progress is None or not progress.asked:
+                self._begun = _as_it_is(body, configs_in(text, "the MIG manager's file"))
+                self._left_until_s[node] = now_s + self._rules.dwell_s
+        except (ConflictError, InputError, UnavailableError):
+            return
+
+    def _is_left(self, node: str, now_s: float) -> bool:
+        return now_s < self._left_until_s.get(node, 0.0)
+
+    def _note(self, begun: Begun, step: Step, now_s: float) -> None:
+        is_over = step.act in {Act.NOTHING, Act.REFUSE, Act.RELEASE}
+        is_late = not is_over and step.progress is not None and _is_late(step.progress, now_s)
         if step.act is Act.REFUSE:
-            self._given_up_at_s[node] = now_s
-        if step.act in {Act.NOTHING, Act.REFUSE, Act.RELEASE}:
-            self._begun, self._planned, self._said = None, (), ()
+            self._left_until_s[begun.node] = now_s + BROKEN_FOR_S
+        if is_over or (is_late and begun == self._begun):
+            # What was planned, was with this node as it was to be.
+            self._planned, self._said = (), ()
+            self._begun = None if begun == self._begun else self._begun
+            self._late.pop(begun.node, None)
+        if is_late:
+            self._late[begun.node] = begun
 
 
 class _Keeper:
@@ -241,6 +276,18 @@ def _without(standing: Standing, pod: str) -> Standing:
         for v in standing.variants
     )
     return replace(standing, variants=variants)
+
+
+def _as_it_is(body: Json, configs: Configs) -> Begun:
+    """Return a node that is to stay as it is."""
+    now = str(labels_of(body).get(CONFIG_LABEL, ""))
+    return Begun(key_of(body).name, Wish(now, configs.get(now, [])), frozenset())
+
+
+def _is_late(progress: Progress, now_s: float) -> bool:
+    """Return whether a node that is asked for a layout can no longer be counted on: it is empty by then."""
+    waited_s = now_s - progress.asked_at_s
+    return bool(progress.asked) and (progress.tries > 1 or progress.is_back or waited_s > LATE_AFTER_S)
 
 
 def _is_only_held(body: Json, configs: Configs) -> bool:

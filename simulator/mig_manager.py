@@ -40,10 +40,16 @@ class Fault(Enum):
     NONE = auto()
     WEDGED = auto()
     """An operand does not stop in time: operands stay paused, and the state pending."""
+    REBOOTING = auto()
+    """The node is to be rebooted, and nobody does it."""
     FAILED = auto()
     """The cards are cleared, and no order of instances succeeds."""
+    PARTIAL = auto()
+    """The last instance of each card cannot be made: it fails, and leaves the others."""
     HOLLOW = auto()
     """It ends in success, and the device plugin finds nothing."""
+    STALE = auto()
+    """It ends in success, and the device plugin, which nobody restarts, goes on to offer what there was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,9 @@ class MigManager:
         else:
             self._label({**dict.fromkeys(OPERANDS, PAUSED), STATE: "pending"})
             fault = self._fault()
-            if fault is not Fault.WEDGED:
+            if fault is Fault.REBOOTING:
+                self._label({STATE: "rebooting"})
+            elif fault is not Fault.WEDGED:
                 self._is_changing = True
                 wait_s = self._times.operands_s + self._times.apply_s
                 self._clock.after(wait_s, partial(self._apply, wanted, cuts, fault))
@@ -131,14 +139,13 @@ class MigManager:
         self._is_changing = False
         if fault is Fault.NONE and self._is_busy(cuts):
             fault = Fault.FAILED  # "in use by another client"
-        elif fault is Fault.FAILED:
-            self.cuts = [None if new is None else {} for new in cuts]
         else:
-            self.cuts = cuts
+            self.cuts = [new if new is None else _made(new, fault) for new in cuts]
         self._hollow = fault is Fault.HOLLOW
-        state = "failed" if fault is Fault.FAILED else "success"
+        state = "failed" if fault in {Fault.FAILED, Fault.PARTIAL} else "success"
         self._label({**dict.fromkeys(OPERANDS, "true"), STATE: state})
-        self._offers.add(self._node, self._times.devices_s)
+        if fault is not Fault.STALE:
+            self._offers.add(self._node, self._times.devices_s)
         if wanted != self._seen and self._seen:
             self._changes.add(self._seen)
 
@@ -186,6 +193,16 @@ class MigManager:
             others = {n: a for n, a in (status.get(part) or {}).items() if not n.startswith("nvidia.com/")}
             status[part] = others | {name: str(count) for name, count in counts.items()}
         self._api.replace_status({**body, "status": status})
+
+
+def _made(wanted: Mapping[str, int], fault: Fault) -> Mapping[str, int]:
+    """Return which of a card's instances come to be."""
+    if fault is Fault.FAILED:
+        return {}
+    if fault is Fault.PARTIAL:
+        last = max(wanted, default=None)
+        return {profile: n - (profile == last) for profile, n in wanted.items() if n > (profile == last)}
+    return wanted
 
 
 def label(api: Api, node: str, labels: Mapping[str, str]) -> None:

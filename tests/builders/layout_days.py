@@ -1,5 +1,6 @@
 """Nodes under MIG managers whose nights are for many small engines and whose days are for few large ones."""
 
+from collections import Counter
 from contextlib import nullcontext
 
 import numpy as np
@@ -8,6 +9,7 @@ from actuator.layouts.node import progress_of
 from allocator.need import Timing
 from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
+from fleet.errors import UnavailableError
 from fleet.shape import Shape
 from fleet.workload import LatencyTarget, Mode, Slo, Workload, WorkloadKey
 from foreslice.compose import Surroundings, make_loop
@@ -70,17 +72,54 @@ def is_being_cut(node):
     return progress is not None and bool(progress.asked)
 
 
+class Flaky:
+    """A door whose every write fails twice: the first time nothing is done, the second time it is, unheard.
+
+    Attributes:
+        failed: Writes that failed, in order.
+    """
+
+    def __init__(self, door):
+        self._door = door
+        self._calls = Counter()
+        self.failed = []
+
+    def __getattr__(self, name):
+        return getattr(self._door, name)
+
+    def write_file(self, *args):
+        self._fail("write_file", "", args)
+
+    def mark(self, node, labels, notes, *, is_held):
+        self._fail("mark", f" {sorted(labels)} {is_held}", (node, labels, notes), is_held=is_held)
+
+    def evict(self, pod):
+        self._fail("evict", "", (pod,))
+
+    def _fail(self, verb, kind, args, **more):
+        self._calls[verb + kind] += 1
+        nth = self._calls[verb + kind]
+        if nth > 1:
+            getattr(self._door, verb)(*args, **more)
+        if nth < 3:
+            self.failed.append(verb + kind)
+            raise UnavailableError("the process ends here")
+
+
 class Days:
-    """Three nodes of four cards under MIG managers, and the loop.
+    """Three nodes of four cards, or more, under MIG managers, and the loop.
 
     Args:
         faults: What goes wrong with the changes of layouts, in their order.
         is_day: It begins at noon with nodes cut for the day, else at midnight with nodes cut for the night.
         acting: Whether layouts may be changed.
+        first: Step of the day with which it begins; default: noon, else midnight.
+        spare: Nodes more, cut for the night.
     """
 
-    def __init__(self, faults=(), is_day=False, acting=True):
-        first, cuts = (11, BY_DAY) if is_day else (0, BY_NIGHT)
+    def __init__(self, faults=(), is_day=False, acting=True, first=None, spare=0):
+        noon, cuts = (11, BY_DAY) if is_day else (0, BY_NIGHT)
+        first, cuts = noon if first is None else first, (*cuts, *((NIGHT,) * 4,) * spare)
         replicas = (6, 8, 3) if is_day else (40, 2, 1)
         shapes = map(on, ("1g.10gb", "3g.40gb", "7g.80gb"))
         courses = (
@@ -100,6 +139,7 @@ class Days:
         )
         self.world = World(spec, SEED)
         self.workloads = tuple(each.workload for each in self.tenants)
+        self.door = EmbeddedNodes(self.world.store)
         self.ticks, self.cutting_s = [], 0
         self.rules = LayoutRules(acting=acting, dwell_s=1800.0)
         self.restart()
@@ -119,7 +159,7 @@ class Days:
             boards=(H100_80GB,),
             before_tick=lambda: None,
             alone=nullcontext(),
-            layouts=Repartition(EmbeddedNodes(self.world.store), self.rules),
+            layouts=Repartition(self.door, self.rules),
         )
         self.loop = make_loop(
             self.workloads, surroundings, Timing(), lambda w: Ladder(w.key), HISTORY_S, Rules(acting=True)
@@ -129,7 +169,7 @@ class Days:
 
     def forget(self):
         """Forget what was known of layouts, as a new process does; what nodes say of themselves stays."""
-        self.loop.layouts = Repartition(EmbeddedNodes(self.world.store), self.rules)
+        self.loop.layouts = Repartition(self.door, self.rules)
         self.loop.plan()
 
     def offer(self, node):

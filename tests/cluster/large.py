@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 from actuator.kube.resources import SLICES
 from fleet.boards import H100_80GB
@@ -9,6 +10,7 @@ from simulator.driver import resource_slices
 
 CARDS = 8
 DEVICES_OF_A_CARD = 26
+PAGE_BYTES = 4096
 PREFIX = "large-"
 LABEL = "foreslice.dev/large"
 OURS = {"labelSelector": f"{LABEL}=true"}
@@ -29,6 +31,17 @@ def large_fleet(server, nodes):
         yield
     finally:
         server.request("DELETE", SLICES.path(), query=OURS)
+
+
+def resident_mib():
+    """Return the memory that this process holds."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * PAGE_BYTES / 2**20
+
+
+def say(text):
+    """Print a figure that a benchmark is there for."""
+    print(f"\n{text}")  # noqa: T201
 
 
 def touch_cards(server):

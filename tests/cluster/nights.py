@@ -25,12 +25,13 @@ from tests.fakes.manifests import request
 HOUR_S = PERIOD_S / 24
 MIX = Mix(500.0, 200.0)
 
+CARDS = 14
 STEPS = (
-    (6.0, ((5.5, 6.0), (7.3, 0.6), (11.5, 1.5), (12.0, 3.0), (12.5, 4.5), (13.0, 6.0))),
-    (0.2, ((7.0, 0.8), (7.5, 1.4), (8.0, 2.4), (8.5, 3.0), (11.0, 1.5), (11.5, 0.8), (12.0, 0.2))),
-    (0.2, ((7.0, 0.5), (7.5, 0.9), (8.0, 1.5), (8.5, 1.8), (11.0, 0.9), (11.5, 0.5), (12.0, 0.2))),
+    (6.0, (6.0, 4.5), (6.4, 3.2), (6.8, 1.9), (7.2, 0.6), (10.9, 1.5), (11.3, 3.0), (11.7, 4.5), (12.1, 6.0)),
+    (0.2, (7.5, 0.8), (8.0, 1.4), (8.5, 2.4), (9.0, 3.0), (10.5, 1.5), (10.9, 0.8), (11.3, 0.2)),
+    (0.2, (7.5, 0.5), (8.0, 0.9), (8.5, 1.5), (9.0, 1.8), (10.5, 0.9), (10.9, 0.5), (11.3, 0.2)),
 )
-"""Work in whole cards of who is small, large, and very large, on twelve cards: at midnight, then from an
+"""Work in whole cards of who is small, large, and very large, on so many cards: at midnight, then from an
 hour on, within a minute."""
 
 BEGINS = (("1g.10gb", 40), ("3g.40gb", 2), ("7g.80gb", 1))
@@ -42,12 +43,12 @@ TIMES = Times(*(part / FASTER for part in (20.0, 15.0, 25.0)))
 def nights(steepest_s, namespace, scale):
     """Return the day of the three, so many times as large."""
     model, small = CapacityModel([H100_80GB]), in_namespace(namespace, workloads())
-    works = np.array([_course(*steps) for steps in STEPS]).T * scale
+    works = np.array([_course(*each) for each in STEPS]).T * scale
     full = [model.sustained(one, model.reference(one), MIX) for one in small]
     return Compressed(small, (MIX,) * len(small), works * np.array(full), steepest_s)
 
 
-def _course(first, steps):
+def _course(first, *steps):
     """Work by second of the period."""
     times, levels = [0.0], [first]
     for hour, level in steps:
@@ -63,7 +64,7 @@ class NightTown(Town):
     more = "shrink: {within: 50s}\n"
 
     def __init__(self, server, agents, name, steepest_s, *, nodes=8, cards=8):
-        self.scale = nodes * cards // 12
+        self.scale = nodes * cards / CARDS
         super().__init__(
             server,
             agents,
@@ -82,7 +83,7 @@ class NightTown(Town):
         for one, (profile, replicas) in zip(self.workloads, BEGINS, strict=True):
             template = self.template(f"mig-{profile.replace('.', '-')}", request(profile=profile))
             labels = {NAME_LABEL: one.key.name}
-            self.lab.deployment(one.key.name, template, replicas * self.scale, labels=labels)
+            self.lab.deployment(one.key.name, template, round(replicas * self.scale), labels=labels)
 
     def served(self, one):
         """Return the settings of a workload."""
@@ -105,7 +106,7 @@ class ManagedTown(NightTown):
     def begin_workloads(self):
         """Create the Deployments, each on instances."""
         for one, (profile, replicas) in zip(self.workloads, BEGINS, strict=True):
-            body = plugged_deployment(one, on(profile), replicas * self.scale)
+            body = plugged_deployment(one, on(profile), round(replicas * self.scale))
             body["spec"]["template"]["spec"]["nodeSelector"] = {LABEL: self.name}
             self.lab.create(DEPLOYMENT, one.key.name, spec=body["spec"])
 
@@ -113,7 +114,7 @@ class ManagedTown(NightTown):
     def more(self):
         """The settings of layouts."""
         return super().more + (
-            f"layouts: {{manager: {self.name}/{CONFIG_MAP_NAME}, acting: true, dwell: 5m, lead: 50s, "
+            f"layouts: {{manager: {self.name}/{CONFIG_MAP_NAME}, acting: true, dwell: 5m, lead: 2m, "
             f"nodes: {{{LABEL}: {self.name}}}}}\n"
         )
 

@@ -1,6 +1,7 @@
 """What `deploy/rbac` grants, applied to a cluster, and what is asked for."""
 
 import json
+from collections import Counter
 
 import yaml
 from kubernetes.client import ApiClient, Configuration
@@ -77,14 +78,19 @@ def _create(server, path, body):
 
 
 class Recorder(ApiServer):
-    """An API server that notes what it is asked for, as RBAC names it."""
+    """An API server that notes what it is asked for, as RBAC names it, and how often."""
 
     def __init__(self, client):
         super().__init__(client)
-        self.asked = set()
+        self.calls = Counter()
+
+    @property
+    def asked(self):
+        """What was asked for."""
+        return self.calls.keys()
 
     def _open(self, method, path, body, query, *rest):
-        self.asked.add(as_rbac(method, path, query or {}))
+        self.calls[as_rbac(method, path, query or {})] += 1
         return super()._open(method, path, body, query, *rest)
 
 

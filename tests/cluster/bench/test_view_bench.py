@@ -1,7 +1,6 @@
 """A view of 1,800 slices with 41,600 devices of 1,600 cards, on a real API server: time and memory."""
 
 from contextlib import ExitStack, closing
-from pathlib import Path
 
 import pytest
 
@@ -9,13 +8,20 @@ from actuator.kube.cluster import KubeCluster
 from actuator.kube.connect import connect
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import until
-from tests.cluster.large import CARDS, DEVICES_OF_A_CARD, devices_of, large_fleet, touch_cards
+from tests.cluster.large import (
+    CARDS,
+    DEVICES_OF_A_CARD,
+    devices_of,
+    large_fleet,
+    resident_mib,
+    say,
+    touch_cards,
+)
 from tests.cluster.shop import always
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 NODES = 200
 ROUNDS = 3
-PAGE_BYTES = 4096
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +35,6 @@ def cluster(server):
     with closing(KubeCluster(server, ["default"], always)) as opened:
         opened.view([])
         yield opened
-
-
-def resident_mib():
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * PAGE_BYTES / 2**20
 
 
 def test_first_view(benchmark, server, capsys):
@@ -51,7 +52,7 @@ def test_first_view(benchmark, server, capsys):
         fleet = benchmark.pedantic(view, rounds=ROUNDS)
     assert NODES * CARDS * DEVICES_OF_A_CARD == len(devices_of(fleet))
     with capsys.disabled():
-        print(f"\nfirst view: {grown_mib[0]:.0f} MiB more")  # noqa: T201  the figure is what this is for
+        say(f"first view: {grown_mib[0]:.0f} MiB more")
 
 
 def test_unchanged_view(benchmark, cluster):

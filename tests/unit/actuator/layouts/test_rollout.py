@@ -120,7 +120,7 @@ def test_pods_that_never_go_give_the_node_back():
     assert "refuse" == site.turn().act  # for an hour, or it would be closed to new pods again at once
 
 
-@pytest.mark.parametrize("fault", [Fault.FAILED, Fault.HOLLOW])
+@pytest.mark.parametrize("fault", [Fault.FAILED, Fault.PARTIAL, Fault.HOLLOW])
 def test_what_goes_wrong_once_is_tried_again(fault):
     site = Site([fault], sync_s=0.0)
     site.until_quiet()
@@ -128,9 +128,12 @@ def test_what_goes_wrong_once_is_tried_again(fault):
     assert OFFERED["day"] == site.offer
 
 
-@pytest.mark.parametrize("fault", [Fault.FAILED, Fault.HOLLOW])
-def test_what_goes_wrong_again_is_taken_back_and_left_alone(fault):
-    site = Site([fault] * 3, sync_s=0.0)
+@pytest.mark.parametrize(
+    "faults", [[Fault.FAILED] * 3, [Fault.PARTIAL] * 3, [Fault.HOLLOW] * 3, [Fault.STALE], [Fault.REBOOTING]]
+)
+def test_what_goes_wrong_again_is_taken_back_and_left_alone(faults):
+    """One that is applied, or is to be after a reboot, is never gone about again by the manager."""
+    site = Site(faults, sync_s=0.0)
     _, last = site.until_quiet()
 
     assert "release" == last.act
