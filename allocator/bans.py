@@ -1,7 +1,7 @@
 """Which devices could not be prepared, and are kept from everybody for a while.
 
-Under dynamic MIG a device is a profile at a place of a card: the scheduler's first fit gives one that its driver
-cannot make to the next claim again, as soon as the pod is gone that failed on it.
+Under dynamic MIG a device is a profile at a place of a card. One that its driver cannot make the scheduler's
+first fit gives to the next claim again, as soon as the pod is gone that failed on it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NOBODY = WorkloadKey("foreslice", "nobody")
 """For whom they are kept: no claim tolerates that."""
 
 PREPARED_WITHIN_S = 300.0
-"""A kubelet tries again and again; volumes, which have to be there as well, take two minutes at most to attach."""
+"""A kubelet tries again and again; volumes, which have to be there as well, attach in two minutes or less."""
 
 BANNED_FOR_S = 3600.0
 MOST = 8
@@ -24,9 +24,9 @@ MOST = 8
 
 
 def bans(fleet: Fleet, at_s: float) -> tuple[Hold, ...]:
-    """Return every ban that there should be now; one that is there already is returned as it is.
+    """Return every ban that there should be now, with those that are there already.
 
-    Where no kubelet says that a pod's devices are there (condition PodReadyToStartContainers), there are none.
+    There are none where no kubelet says that a pod's devices are there (condition PodReadyToStartContainers).
     """
     found = {hold.device: hold for hold in fleet.holds if hold.owner == NOBODY and hold.until_s > at_s}
     for replica in _unprepared(fleet, at_s):

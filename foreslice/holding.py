@@ -1,4 +1,4 @@
-"""Which room the loop has held: for workloads that wait for it, and for moves of which the trial is on."""
+"""Which room the loop has held: for workloads that wait for it, for trials, and from all where it failed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from actuator.holding import hold_rooms
 from actuator.ports import Cluster
+from allocator.bans import bans
 from allocator.decide import Decision
 from allocator.holding import Wish, rooms_to_hold
 from fleet.cluster import Fleet, Standing
+from fleet.holds import Hold
 from fleet.workload import Mode, Workload, WorkloadKey
 from foreslice.rules import Rules
 
@@ -33,7 +35,7 @@ class Holding:
     def turn(
         self, fleet: Fleet, due: Sequence[Decision], planned: Mapping[WorkloadKey, Decision], at_s: float
     ) -> tuple[str, ...]:
-        """Have room held as of now; return what stands against it, one line.
+        """Have room held as of now; return what stands against it and what is barred, one line each.
 
         Args:
             fleet: The cluster as it stands.
@@ -46,8 +48,9 @@ class Holding:
             said = f"room is not held, a scheduler does not heed device taints: {self._breach}"
             return (said, *hold_rooms(self._cluster, fleet.holds, ()))
         wishes = tuple(self._wishes(fleet, due, planned, at_s))
-        wanted = rooms_to_hold(fleet, wishes, at_s + self._longest_s, at_s)
-        return hold_rooms(self._cluster, fleet.holds, wanted)
+        barred = bans(fleet, at_s)
+        wanted = (*rooms_to_hold(fleet, wishes, at_s + self._longest_s, at_s), *barred)
+        return (*hold_rooms(self._cluster, fleet.holds, wanted), *map(_said, barred))
 
     def _wishes(
         self, fleet: Fleet, due: Sequence[Decision], planned: Mapping[WorkloadKey, Decision], at_s: float
@@ -68,6 +71,11 @@ class Holding:
         standing = fleet.standing(decision.workload)
         mode = self._modes.get(decision.workload, Mode.OFF)
         return standing if standing is not None and standing.may_gain(mode) else None
+
+
+def _said(ban: Hold) -> str:
+    pool, device = ban.device
+    return f"device {device} of {pool} is given to nobody for a while: {ban.purpose}; delete the pod"
 
 
 def holding_of(cluster: Cluster | None, workloads: Iterable[Workload], rules: Rules) -> Holding | None:

@@ -71,7 +71,7 @@ def turn(
 ) -> Step:
     """Carry out the next step of a node towards a layout, and return it.
 
-    `keeps` says of a pod why it may not be evicted now, empty = it may. It is asked of one pod after the other,
+    `keeps` says of a pod why it may not be evicted now, empty = it may. It is asked of one after the other,
     and those that may go it takes for gone.
 
     Raises:

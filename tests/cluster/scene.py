@@ -82,12 +82,13 @@ def _scraping(address):
 
 def _answer(request, towns):
     """Answer for all engines, by namespace and pod, and say which there are."""
-    pages = {f"/{name}/{pod}": page for name, town in towns.items() for pod, page in town.pages.items()}
     if request.path == "/targets":
-        targets = [_target(request.headers["Host"], path) for path in pages]
+        paths = [f"/{name}/{pod}" for name, town in towns.items() for pod in town.pages]
+        targets = [_target(request.headers["Host"], path) for path in paths]
         kind, text = "application/json", json.dumps(targets)
     else:
-        kind, text = "text/plain; version=0.0.4", pages.get(request.path)
+        _, name, pod = request.path.split("/")
+        kind, text = "text/plain; version=0.0.4", towns[name].pages.get(pod)
     if text is None:
         request.send_error(404)
         return
