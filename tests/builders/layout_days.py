@@ -179,7 +179,8 @@ class Days:
 
     def nodes(self):
         """What each node offers."""
-        return {name: self.offer(name) for name in ("node-1", "node-2", "node-3")}
+        names = (node["metadata"]["name"] for node in self.world.store.list(NODE))
+        return {name: self.offer(name) for name in names}
 
     def summary(self):
         return self.world.summary(int(self.world.clock.now_s) // 60 * 60)

@@ -94,6 +94,7 @@ class ManagedTown(NightTown):
     """The same under MIG managers, cut for the night to begin with."""
 
     mechanism = "device-plugin"
+    is_cut_anew = True
     roles = (*ROLES, "foreslice-observe-layouts", "foreslice-cut-file")
 
     def begin_nodes(self, agents, containers, delays):

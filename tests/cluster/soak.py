@@ -12,8 +12,9 @@ import tempfile
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
+from actuator.layouts.node import is_held
 from foreslice.leave import run_restore
-from simulator.api import CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, LEASE, POD
+from simulator.api import CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, LEASE, NODE, POD
 from tests.cluster.compressed import PERIOD_S
 from tests.cluster.conftest import NEWEST, make_classes
 from tests.cluster.controlplane import control_plane
@@ -93,9 +94,16 @@ def soak(directory, make, lasts_s):
 
 
 def left_over(town, settings):
-    """Give everything back, as an owner would, and return what is still there of us."""
+    """Return what is still there of us, once all is given back where that can be, as an owner would."""
     lab = town.lab
     kept = lab.server.request("GET", lab.path(LEASE, "foreslice"))["spec"].get("holderIdentity")
+    there = [f"the lease is held by {kept}"] if kept else []
+    there += [f"node {name} is held" for name in town.nodes if is_held(lab.get(NODE, name))]
+    return there if town.is_cut_anew else [*there, *_not_given_back(town, settings)]
+
+
+def _not_given_back(town, settings):
+    lab = town.lab
     with redirect_stdout(io.StringIO()):
         run_restore(settings, [], every=True, wait="10m", as_json=True)
     names = {one.key.name for one in town.workloads}
@@ -103,7 +111,6 @@ def left_over(town, settings):
     with suppress(AssertionError):
         until(lambda: not _foreign(lab.list(DEPLOYMENT), names), within_s=60)
     return [
-        *([f"the lease is held by {kept}"] if kept else []),
         *_foreign(lab.list(DEPLOYMENT), names),
         *_foreign(lab.list(CLAIM_TEMPLATE), town.templates),
         *(

@@ -88,6 +88,7 @@ class Town:
     Attributes:
         roles: What its service account may do in the namespace.
         more: Settings beside those of workloads.
+        is_cut_anew: Whether what workloads began with may not fit what cards have been cut into.
         templates: Names of the ResourceClaimTemplates that the owners made.
         pages: What each engine answers to a scrape now, by pod.
         seen: The cluster's own account, (time in s, cards that pods hold, pods that are Ready) by sample.
@@ -96,6 +97,7 @@ class Town:
 
     roles = ROLES
     more = ""
+    is_cut_anew = False
 
     def __init__(
         self,
