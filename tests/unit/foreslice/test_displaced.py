@@ -29,7 +29,9 @@ def test_need_that_has_no_room_keeps_its_node(begun, up, expected):
 
 
 def test_another_s_need_does_not():
-    stands = running(fleet(**TWO_NODES), standing("chat", "2 x 3g.40gb"), standing("other", "1 x whole"))
+    stands = running(
+        fleet(cards=3, per_node=1), standing("chat", "2 x 3g.40gb"), standing("other", "1 x whole")
+    )
     needs = [need(up=0.8), need("other", up=5.0)]
     asked = question(stands, [workload(), workload("other")], needs)
 
