@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from actuator.kube.apiserver import ApiServer
 from actuator.kube.nodes import NodeDoor
 from actuator.layouts.format import configs_in
 from actuator.layouts.hands import Door, turn
@@ -27,6 +28,27 @@ TURN_S = 5.0
 _CARDS = re.compile(r"(\d{1,3})(?:-(\d{1,3}))?")
 _INSTANCES = re.compile(r"(?:(\d+)\s*x\s*)?(\d+g\.\d+gb(?:[+-][a-z.]+)?)")
 _CUT_FIX = 'write e.g. "0: 3g.40gb + 4g.40gb; 1-3: 7 x 1g.10gb; 4-7: whole"'
+
+
+Turn = Callable[[float], Step]
+"""Takes one turn at a time, seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The ConfigMap that an agent on nodes reads.
+
+    Attributes:
+        named: Its namespace and name, as given.
+        option: By which option.
+        agent: Whose it is.
+        example: How it may be called.
+    """
+
+    named: str
+    option: str
+    agent: str
+    example: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,34 +77,65 @@ def apply_layout(config: Path, order: Order, *, is_dry: bool, as_json: bool) -> 
         InputError: What was given cannot be used, or the rights do not reach.
         UnavailableError: The API server did not answer.
     """
+
+    def taken(server: ApiServer, namespace: str, name: str) -> Turn:
+        door = NodeDoor(server, namespace, name, lambda: None)
+        wish = _wish(door, order)
+        return lambda now_s: turn(door, order.node, wish, now_s, is_dry=is_dry)
+
+    files = Files(order.manager, "--manager", "MIG manager", "gpu-operator/default-mig-parted-config")
+    return follow(config, order.node, files, taken, is_dry=is_dry, as_json=as_json)
+
+
+def follow(
+    config: Path,
+    node: str,
+    files: Files,
+    taken: Callable[[ApiServer, str, str], Turn],
+    *,
+    is_dry: bool,
+    as_json: bool,
+) -> bool:
+    """Take turns of a node until nothing is left to do, and return whether it is as it should be.
+
+    Args:
+        config: The settings, which name the cluster.
+        node: Name of the node.
+        files: The ConfigMap that its agent reads.
+        taken: Returns how turns are taken, for an API server, and namespace and name of the ConfigMap.
+        is_dry: Only say what the next step would be.
+        as_json: Print JSON.
+
+    Raises:
+        InputError: What was given cannot be used, or the rights do not reach.
+        UnavailableError: The API server did not answer.
+    """
     settings = load(config)
     if not isinstance(settings.cluster, KubernetesCluster):
         fix = "it takes kind: kubernetes"
         raise InputError("there is no Kubernetes cluster in the settings", where="cluster.kind", fix=fix)
-    namespace, _, name = order.manager.partition("/")
+    namespace, _, name = files.named.partition("/")
     if not (namespace and name):
-        fix = "name the MIG manager's ConfigMap, as gpu-operator/default-mig-parted-config"
-        raise InputError(f"{order.manager} is no namespace/name", where="--manager", fix=fix)
+        fix = f"name the {files.agent}'s ConfigMap, as {files.example}"
+        raise InputError(f"{files.named} is no namespace/name", where=files.option, fix=fix)
     with closing(api_server_of(settings.cluster, config.parent)) as server:
-        door = NodeDoor(server, namespace, name, lambda: None)
         try:
-            steps = list(_steps(door, order, _wish(door, order), is_dry=is_dry))
+            steps = list(_steps(node, taken(server, namespace, name), is_dry=is_dry))
         except RefusedError as error:
             fix = "use a kubeconfig that may do it"
-            raise InputError(str(error), where=f"--node {order.node}", fix=fix) from error
+            raise InputError(str(error), where=f"--node {node}", fix=fix) from error
         except ConflictError as error:
-            raise InputError(
-                str(error), where=f"--node {order.node}", fix="name a node of the cluster"
-            ) from error
+            fix = "name a node of the cluster"
+            raise InputError(str(error), where=f"--node {node}", fix=fix) from error
     is_there = steps[-1].act is Act.NOTHING
     if as_json:
         answer = [
             {"act": step.act, "pods": list(step.pods), "label": step.label or None, "because": step.because}
             for step in steps
         ]
-        output.print_json({"node": order.node, "is_there": is_there, "is_dry": is_dry, "steps": answer})
+        output.print_json({"node": node, "is_there": is_there, "is_dry": is_dry, "steps": answer})
     elif is_dry:
-        show.console().print(f"next: {_said(order.node, steps[-1])}", soft_wrap=True)
+        show.console().print(f"next: {_said(node, steps[-1])}", soft_wrap=True)
     return is_there
 
 
@@ -134,24 +187,24 @@ def _wish(door: Door, order: Order) -> Wish:
     return Wish(order.to, configs[order.to])
 
 
-def _steps(door: Door, order: Order, wish: Wish, *, is_dry: bool) -> Iterator[Step]:
+def _steps(node: str, take: Turn, *, is_dry: bool) -> Iterator[Step]:
     """Yield steps until nothing is left to do; what was changed meanwhile is looked at again."""
     told = show.console(to_stderr=True)
     last = ""
-    with told.status(f"{order.node}: looking") as status:
+    with told.status(f"{node}: looking") as status:
         while True:
             try:
-                step = turn(door, order.node, wish, WallClock().now_s(), is_dry=is_dry)
+                step = take(WallClock().now_s())
             except ConflictError as error:
                 if "does not exist" in str(error) or "not found" in str(error):
                     raise
                 time.sleep(TURN_S)
                 continue
             except UnavailableError as error:
-                status.update(f"{order.node}: {error}; trying again")
+                status.update(f"{node}: {error}; trying again")
                 time.sleep(TURN_S)
                 continue
-            line = _said(order.node, step)
+            line = _said(node, step)
             if step.act is not Act.WAIT and line != last and not is_dry:
                 told.print(line)
             status.update(line)

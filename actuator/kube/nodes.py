@@ -1,4 +1,4 @@
-"""Nodes and the MIG manager's file on an API server: the door through which layouts are changed."""
+"""Nodes and the files of NVIDIA's agents on an API server: the doors through which nodes are changed."""
 
 from __future__ import annotations
 
@@ -49,21 +49,14 @@ class NodeDoor:
 
     def file(self) -> tuple[str, str]:
         """Return the manager's file and its version; `InputError` if there is no such ConfigMap or key."""
-        try:
-            body = self._server.request("GET", self._path)
-        except NotFoundError as error:
-            fix = "name the one that migManager.config.name of the operator's chart names"
-            raise InputError("there is no such ConfigMap", where=self._path, fix=fix) from error
-        text = (body.get("data") or {}).get(FILE)
-        if text is None:
+        data, version = self._data("migManager")
+        if FILE not in data:
             raise InputError(f"has no key {FILE}", where=self._path, fix="give the MIG manager's ConfigMap")
-        return str(text), version_of(body)
+        return data[FILE], version
 
     def write_file(self, text: str, version: str) -> None:
         """Write the manager's file."""
-        self._fence()
-        body = {"metadata": {"resourceVersion": version}, "data": {FILE: text}}
-        self._server.request("PATCH", self._path, body, content_type=MERGE)
+        self._write_data({FILE: text}, version)
 
     def mark(
         self, node: Json, labels: Mapping[str, str], notes: Mapping[str, str | None], *, is_held: bool
@@ -98,3 +91,28 @@ class NodeDoor:
             if "disruption budget" in str(error):  # 429, as for a server that is too busy
                 raise RefusedError(str(error)) from error
             raise
+
+    def _data(self, operand: str) -> tuple[dict[str, str], str]:
+        try:
+            body = self._server.request("GET", self._path)
+        except NotFoundError as error:
+            fix = f"name the one that {operand}.config.name of the operator's chart names"
+            raise InputError("there is no such ConfigMap", where=self._path, fix=fix) from error
+        return dict(body.get("data") or {}), version_of(body)
+
+    def _write_data(self, data: Mapping[str, str | None], version: str) -> None:
+        self._fence()
+        body = {"metadata": {"resourceVersion": version}, "data": dict(data)}
+        self._server.request("PATCH", self._path, body, content_type=MERGE)
+
+
+class PluginDoor(NodeDoor):
+    """Implements `actuator.slicing.hands.Door`: the ConfigMap is the device plugin's, with a key a config."""
+
+    def configs(self) -> tuple[Mapping[str, str], str]:
+        """Return the plugin's configs by name, and their version; `InputError` without such a ConfigMap."""
+        return self._data("devicePlugin")
+
+    def write_configs(self, texts: Mapping[str, str | None], version: str) -> None:
+        """Write configs by name, `None` = it goes; no other is touched."""
+        self._write_data(texts, version)

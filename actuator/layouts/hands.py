@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -23,7 +23,15 @@ from actuator.manifest import Json, key_of, labels_of
 from fleet.errors import ConflictError, RefusedError
 
 
-class Door(Protocol):
+class Evictor(Protocol):
+    """Who ends pods."""
+
+    def evict(self, pod: Json) -> None:
+        """Evict a pod that was seen, and none that came after it; `RefusedError` while a budget keeps it."""
+        ...
+
+
+class Door(Evictor, Protocol):
     """What a change of layout may ask of a cluster.
 
     Every verb may raise `UnavailableError`, and writes `ConflictError` (changed meanwhile) or `RefusedError`.
@@ -53,10 +61,6 @@ class Door(Protocol):
         self, node: Json, labels: Mapping[str, str], notes: Mapping[str, str | None], *, is_held: bool
     ) -> None:
         """Set labels, our annotations and our taint, on the version of the node; nothing else moves."""
-        ...
-
-    def evict(self, pod: Json) -> None:
-        """Evict a pod that was seen, and none that came after it; `RefusedError` while a budget keeps it."""
         ...
 
 
@@ -89,7 +93,7 @@ def turn(
     if is_dry:
         return step
     if step.act is Act.EVICT:
-        return _evicted(door, step, {str(key_of(pod)): pod for pod in pods})
+        return evicted(door, step, pods)
     if step.act is Act.WRITE:
         door.write_file(_with(text, wish, layouts_in_use(door.nodes())), version)
     elif step.act is Act.RESTORE:
@@ -104,12 +108,13 @@ def turn(
     return step
 
 
-def _evicted(door: Door, step: Step, pods: Mapping[str, Json]) -> Step:
+def evicted(door: Evictor, step: Step, pods: Iterable[Json]) -> Step:
     """Evict all that may go at once: each that comes up elsewhere would make the next one wait."""
+    seen = {str(key_of(pod)): pod for pod in pods}
     gone, because = [], ""
     for pod in step.pods:
         try:
-            door.evict(pods[pod])
+            door.evict(seen[pod])
         except ConflictError:
             because = f"{pod} is gone already"
         except RefusedError as error:

@@ -90,41 +90,47 @@ def seen_of(
     )
 
 
-def progress_of(node: Json) -> Progress | None:
+def progress_of(node: Json, key: str = PROGRESS) -> Progress | None:
     """Return how far the change of a node is, `None` if there is none, or what is kept cannot be read."""
-    kept = (node["metadata"].get("annotations") or {}).get(PROGRESS)
+    kept = (node["metadata"].get("annotations") or {}).get(key)
     try:
         return Progress(**json.loads(kept)) if kept else None
     except (TypeError, ValueError):
         return None
 
 
-def layouts_in_use(nodes: Iterable[Json]) -> frozenset[str]:
+def layouts_in_use(nodes: Iterable[Json], label: str = CONFIG_LABEL, key: str = PROGRESS) -> frozenset[str]:
     """Return the names of configurations that nodes are labelled with, or are on the way to."""
     found: set[str] = set()
     for node in nodes:
-        progress = progress_of(node)
-        found |= {str(labels_of(node).get(CONFIG_LABEL, ""))}
+        progress = progress_of(node, key)
+        found |= {str(labels_of(node).get(label, ""))}
         found |= {progress.goal, progress.before} if progress is not None else set()
     return frozenset(found - {""})
 
 
 def annotations_of(
-    node: Json, progress: Progress | None, ended: tuple[float, float] | None = None
+    node: Json,
+    progress: Progress | None,
+    ended: tuple[float, float] | None = None,
+    key: str = PROGRESS,
+    changes: str = CHANGES,
 ) -> dict[str, str | None]:
     """Return the annotations by which a node keeps how far its change is and those that ended; `None` = goes.
 
     `ended` is when one has ended, seconds since the epoch, and how long it took.
     """
-    kept = {PROGRESS: None if progress is None else json.dumps(asdict(progress), sort_keys=True)}
+    kept = {key: None if progress is None else json.dumps(asdict(progress), sort_keys=True)}
     if ended is not None:
-        kept[CHANGES] = json.dumps([[round(each) for each in ended], *changes_of(node)][:KEPT_CHANGES])
+        kept[changes] = json.dumps(
+            [[round(each) for each in ended], *changes_of(node, changes)][:KEPT_CHANGES]
+        )
     return kept
 
 
-def changes_of(node: Json) -> list[tuple[float, float]]:
+def changes_of(node: Json, key: str = CHANGES) -> list[tuple[float, float]]:
     """Return when the last changes of a node ended and how long they took, seconds, newest first."""
-    kept = (node["metadata"].get("annotations") or {}).get(CHANGES)
+    kept = (node["metadata"].get("annotations") or {}).get(key)
     try:
         return [(float(at_s), float(took_s)) for at_s, took_s in json.loads(kept)] if kept else []
     except (TypeError, ValueError):

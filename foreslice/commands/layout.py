@@ -1,4 +1,4 @@
-"""Commands on MIG layouts of nodes: ``layout show | assert | diff`` of a dump, and ``layout apply``."""
+"""Commands on layouts of nodes: ``layout show | assert | diff`` of a dump, ``layout apply`` and ``slice``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 from foreslice.commands.options import EXIT_NOT_SO, ConfigFile, Output, OutputForm
 
 layout = typer.Typer(
-    no_args_is_help=True, help="What the MIG manager's configurations make of nodes, and how one is changed."
+    no_args_is_help=True, help="What nodes' cards are cut or sliced into, and how one node is changed."
 )
 
 Objects = Annotated[
@@ -83,4 +83,31 @@ def apply(
 
     order = Order(node, to, cut, manager)
     if not apply_layout(config_file, order, is_dry=not yes, as_json=output is Output.JSON):
+        raise typer.Exit(EXIT_NOT_SO)
+
+
+@layout.command("slice")
+def slice_(
+    config_file: ConfigFile,
+    node: Node,
+    plugin: Annotated[
+        str,
+        typer.Option(help="The device plugin's ConfigMap, as namespace/name.", show_default=False),
+    ],
+    replicas: Annotated[
+        int,
+        typer.Option(
+            help="How often each card is to be offered; 1 = whole.", min=1, max=100, show_default=False
+        ),
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, the next step is only said.")] = False,
+    output: OutputForm = Output.TEXT,
+) -> None:
+    """Have a node's cards offered in so many time slices: drained before, verified by what can be allocated.
+
+    May be stopped and run again. Leaves with 4 while the node does not offer them.
+    """
+    from foreslice.reslice import apply_slices
+
+    if not apply_slices(config_file, node, plugin, replicas, is_dry=not yes, as_json=output is Output.JSON):
         raise typer.Exit(EXIT_NOT_SO)

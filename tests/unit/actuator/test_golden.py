@@ -17,6 +17,7 @@ from fleet.workload import WorkloadKey
 from simulator.mig_manager import Fault
 from tests.builders.golden import KINDS, format_of, mutations_of, objects_of, text_of
 from tests.fakes.layouts import Site
+from tests.fakes.slicing import PEOPLES, SlicingSite
 
 CHAT = WorkloadKey("serving", "chat")
 HALVES = [{"3g.40gb": 1, "4g.40gb": 1}, {"3g.40gb": 1, "4g.40gb": 1}, {"1g.10gb": 7}, None, {}]
@@ -82,8 +83,21 @@ def taint_rules():
     return [rule_of(Hold(("gpu-node-1", "gpu-0-mig-3g40gb-9-4"), CHAT, "a replica on 3g.40gb", until_s))]
 
 
+def plugin_configs():
+    """The configs that foreslice makes of one of people's, there and back to whole cards."""
+    site = SlicingSite("renamed")
+    site.until_quiet(4)
+    site.until_quiet(2)
+    site.until_quiet(1)
+    found = {}
+    for _, texts in site.written:
+        found |= {text: None for name, text in texts.items() if name not in PEOPLES}
+    return [yaml.safe_load(text) for text in found]
+
+
 WRITTEN = {
     "claim-templates": claim_templates,
+    "device-plugin-config": plugin_configs,
     "device-taint-rule": taint_rules,
     "mig-manager-config": lambda: [yaml.safe_load(manager_file())],
     "node-patches": node_patches,

@@ -1,0 +1,1 @@
+"""How often the device plugin offers the cards of a node, one idea per module."""
