@@ -87,10 +87,12 @@ def relayouts(question: Question, nodes: Sequence[NodeCuts]) -> tuple[Relayout, 
     # Replicas that move are made elsewhere before they go, and what may not be given up must hold meanwhile.
     kept = {key: replace(need, up=max(need.up, need.keep)) for key, need in question.needs.items()}
     short = {one.workload: one.short for one in additions(replace(question, needs=kept)) if one.short}
+    if not short:
+        return ()
     boards = sorted({node.board for node in nodes}, key=lambda board: board.id)
     whole = problem_of(question)
     asks = tuple(_asks(whole.asks, question, nodes))
-    if not short or not asks:
+    if not asks:
         return ()
     stocks = tuple(_stock(board, nodes, asks) for board in boards)
     cards = [card for node in nodes for card in _cards(node, boards.index(node.board), question)]

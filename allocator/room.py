@@ -130,27 +130,25 @@ class Room:
 
     def obstacle(self, standing: Standing, goal: Configuration) -> str:
         """Return why `goal` does not fit beside what stands, one line."""
-        room, limit = self, ""
-        for shape, replicas in goal.counts.items():
-            new, pods = max(0, replicas - standing.told.counts.get(shape, 0)), standing.pods(shape)
-            placed, room = room.fill(shape, new, pods)
-            if placed < new:
-                limit = room.limit(shape, pods)
-                break
+        room, lacking = self._built(standing, goal)
+        limit = room.limit(lacking, standing.pods(lacking)) if lacking is not None else ""
         why = f"no room to build {goal} beside {standing.wanted}"
         return f"{why}: {limit}" if limit else why
 
     def beside(self, standing: Standing, goal: Configuration) -> Room | None:
         """Return the room once what `goal` has beyond what stands does too, `None` if it does not fit."""
+        room, lacking = self._built(standing, goal)
+        return room if lacking is None else None
+
+    def _built(self, standing: Standing, goal: Configuration) -> tuple[Room, Shape | None]:
+        """Return the room after as much of `goal` as fits beside what stands, and the shape that does not."""
         room = self
         for shape, replicas in goal.counts.items():
-            new = replicas - standing.told.counts.get(shape, 0)
-            if new <= 0:
-                continue
+            new = max(0, replicas - standing.told.counts.get(shape, 0))
             placed, room = room.fill(shape, new, standing.pods(shape))
             if placed < new:
-                return None
-        return room
+                return room, shape
+        return room, None
 
     def cards_without(self, devices: Iterable[Device]) -> int:
         """Return how many cards stay in use once these devices are given back."""

@@ -6,7 +6,7 @@ certificate says how far they are.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
@@ -147,7 +147,7 @@ def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float], *, ap
 
     Fault domains are told apart only where some workload is: they make the packing larger.
     """
-    foreign = _foreign(fleet)
+    foreign, ours = _foreign(fleet), _taken_of_hosts(fleet)
     for board in fleet.boards():
         offered = [shape for shape in shapes if shape.board == board.id]
         profiles = tuple(p.name for p in board.profiles if Shape(board.id, p.name) in offered)
@@ -165,26 +165,30 @@ def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float], *, ap
                     spans=spans,
                     shares=shares,
                     profiles=profiles,
-                    host=_hosts(fleet, {gpu.node for gpu in mine}),
+                    host=_hosts(fleet, {gpu.node for gpu in mine}, ours),
                 )
 
 
-def _hosts(fleet: Fleet, nodes: set[str]) -> HostAmount | None:
+def _hosts(fleet: Fleet, nodes: set[str], ours: Mapping[str, HostAmount]) -> HostAmount | None:
     """Return what nodes have for our replicas, running ones included; `None` where one does not say."""
     total = NOTHING
     for node in nodes:
         host = fleet.hosts.get(node)
         if host is None or host.free is None:
             return None
-        total += host.free
-    ours = (
-        variant.host
-        for standing in fleet.standings
-        for variant in standing.variants
-        for replica in variant.replicas
-        if replica.device is not None and replica.device.node in nodes
-    )
-    return sum(ours, total)
+        total += host.free + ours.get(node, NOTHING)
+    return total
+
+
+def _taken_of_hosts(fleet: Fleet) -> Mapping[str, HostAmount]:
+    """Return what our running replicas take of each node."""
+    taken: defaultdict[str, HostAmount] = defaultdict(HostAmount)
+    for standing in fleet.standings:
+        for variant in standing.variants:
+            for replica in variant.replicas:
+                if replica.device is not None:
+                    taken[replica.device.node] += variant.host
+    return taken
 
 
 def cards_of(fleet: Fleet, stocks: Sequence[Stock]) -> tuple[Card, ...]:
