@@ -64,7 +64,7 @@ test-cluster: .venv/.dev controlplane ## tests on a real control plane; ALL_MINO
 	$(BIN)/python -m pytest tests/cluster -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 .PHONY: soak
-soak: .venv/.dev controlplane ## a day in two hours on 64 simulated cards of a real control plane (SOAK_MINUTES=20: so much of it)
+soak: .venv/.dev controlplane ## a day in two hours on 64 simulated cards of a real control plane (SOAK_MINUTES=20: so much of it; SOAK_FLEET=mig-manager or dynamic-mig: whose)
 	@$(BIN)/python -m tests.cluster.soak
 
 .PHONY: demo-cluster
@@ -107,7 +107,7 @@ prior: .venv/.dev ## the shipped prior anew, from the public demand in the folde
 	$(BIN)/foreslice train out/prior.csv --by series --recipe models/recipes/shared.yaml --store models --name prior --test-fraction 0.06
 
 .PHONY: bench-cluster
-bench-cluster: .venv/.dev controlplane ## timings on a real control plane: a view of 41,600 devices, a hand-over
+bench-cluster: .venv/.dev controlplane ## timings on a real control plane: a view of 41,600 devices, ticks over 1,600 cards with 2,000 pods, a hand-over
 	$(BIN)/python -m pytest tests/cluster/bench --benchmark-only -p no:xdist -p no:randomly
 
 .PHONY: format

@@ -10,6 +10,7 @@ from allocator.decide import Question, additions
 from allocator.need import NeedTable
 from fleet.cluster import Replica
 from fleet.shape import WHOLE, Shape
+from fleet.workload import WorkloadKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +52,17 @@ def raised(question: Question, begun: Begun) -> NeedTable:
 
 def overtaken(question: Question, begun: Begun) -> bool:
     """Return whether one who has to leave a node cannot be carried elsewhere any more: need has grown."""
-    leaving = {
+    leaving = _leaving(question, begun)
+    return bool(leaving) and any(one.short > 0 and one.workload in leaving for one in additions(question))
+
+
+def _leaving(question: Question, begun: Begun) -> set[WorkloadKey]:
+    """Return the workloads that have replicas which have to leave a node."""
+    return {
         standing.key
         for standing in question.fleet.standings
         if any(begun.moves(replica) for variant in standing.variants for replica in variant.replicas)
     }
-    return bool(leaving) and any(one.short > 0 and one.workload in leaving for one in additions(question))
 
 
 def with_waiting(question: Question) -> NeedTable:
@@ -79,7 +85,10 @@ def with_waiting(question: Question) -> NeedTable:
 
 
 def stranded(question: Question, begun: Begun) -> str:
-    """Return who could not be carried if those who have to leave a node did, empty = all could."""
+    """Return who could not be carried if those who have to leave a node did, empty = all could.
+
+    Of those who are short anyway only those are named who have to leave: they could not.
+    """
     held = {device.id for device in question.fleet.allocated}
     pools = tuple(
         replace(pool, devices=tuple(device for device in pool.devices if device.id in held))
@@ -91,5 +100,8 @@ def stranded(question: Question, begun: Begun) -> str:
     without = replace(question, fleet=fleet, needs=raised(question, begun))
     before = {one.workload: one.short for one in additions(question)}
     after = {one.workload: one.short for one in additions(without)}
-    short = sorted(str(key) for key, work in after.items() if work > before.get(key, 0.0))
+    leaving = _leaving(question, begun)
+    short = sorted(
+        str(key) for key, work in after.items() if work > (0.0 if key in leaving else before.get(key, 0.0))
+    )
     return f"{', '.join(short)} could not be carried elsewhere meanwhile" if short else ""
