@@ -8,8 +8,10 @@ more than a set holds.
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from types import MappingProxyType
 
@@ -122,7 +124,7 @@ class DeviceRequest:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pool:
     """Devices of one node in the order in which the scheduler tries them, and what they share."""
 
@@ -130,6 +132,19 @@ class Pool:
     node: str
     devices: tuple[Device, ...]
     counters: Mapping[tuple[str, str], int] = field(hash=False)
+
+    def asked_for(self, request: DeviceRequest) -> Iterator[Device]:
+        """Yield the devices that a request asks for, free or not; linear in those of its kind and profile."""
+        return filter(request.matches, self._alike.get((request.kind, request.profile), ()))
+
+    @cached_property
+    def _alike(self) -> Mapping[tuple[str, str | None], Sequence[Device]]:
+        """Devices by kind and profile, and all of a kind under `None`; a card's instances are many."""
+        found: defaultdict[tuple[str, str | None], list[Device]] = defaultdict(list)
+        for device in self.devices:
+            for profile in {None, device.profile}:
+                found[device.kind, profile].append(device)
+        return found
 
     def instead_of(self, device: Device) -> tuple[Device, ...]:
         """Return the devices of the pool that cannot be allocated beside one of them, and that one."""
@@ -223,9 +238,7 @@ def first_fit(
     """
     for pool in pools:
         fitting = (
-            device
-            for device in pool.devices
-            if request.matches(device) and ledger.fits(device) and device.id not in shut
+            device for device in pool.asked_for(request) if ledger.fits(device) and device.id not in shut
         )
         if request.count == 1 and not request.sharing:
             found = tuple(islice(fitting, 1))

@@ -1,8 +1,9 @@
-"""`foreslice demo`: one day, four policies, two at a time, with a page at the end."""
+"""`foreslice demo`: one day, four policies side by side, with a page at the end."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import Manager
@@ -24,7 +25,6 @@ from simulator.traffic import Tenant
 if TYPE_CHECKING:
     from rich.console import Console
 
-WORKERS = 2
 LOOK_EVERY_S = 0.2
 
 
@@ -77,10 +77,11 @@ def tell(days: list[Replayed], day: Day, title: str, console: Console) -> None:
 
 
 def played(day: Day, console: Console) -> list[Replayed]:
-    """Return what comes of every policy, two at a time, and show how far they are."""
-    with Manager() as manager, ProcessPoolExecutor(WORKERS) as pool, View(console, list(Policy)) as view:
+    """Return what comes of every policy, as many at a time as there are cores, and show how far they are."""
+    workers = min(len(Policy), os.cpu_count() or 1)
+    with Manager() as manager, ProcessPoolExecutor(workers) as pool, View(console, list(Policy)) as view:
         turns: Queue[Progress] = manager.Queue()
-        # The long runs first, so that both workers finish at about the same time.
+        # The long runs first, so that all workers finish at about the same time.
         order = sorted(Policy, key=lambda policy: policy is Policy.STATIC)
         futures = {policy: pool.submit(_one, policy, day, turns) for policy in order}
         for turn in _turns(turns, list(futures.values())):
