@@ -6,6 +6,7 @@ Everything that is chosen is chosen on the days before those that are scored; wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,16 @@ def by_size(scene: Scene) -> Iterator[Row]:
         fleets = [drawn(scene, workloads, SEED + draw) for draw in range(draws)]
         found = [[next(measured(fleet, lag_s, [USUAL]))[0] for fleet in fleets] for lag_s in FLEET.lags]
         yield f"{workloads}, {draws}", *map(_spread, found)
+    found = [next(measured(together(scene), lag_s, [USUAL]))[0] for lag_s in FLEET.lags]
+    yield f"{len(scene.parts)} that burst together", *map(_cell, found)
+
+
+def together(scene: Scene) -> Scene:
+    """Return workloads of the same sizes whose demand all goes as the fleet's does."""
+    work = np.stack([part.filled for part in scene.parts])
+    shape = work.sum(axis=0) / work.sum(axis=0).mean()
+    parts = zip(scene.parts, work.mean(axis=1).tolist(), strict=True)
+    return replace(scene, parts=tuple(replace(part, work=mean * shape) for part, mean in parts))
 
 
 def by_placing(scene: Scene) -> Iterator[Row]:
