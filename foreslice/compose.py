@@ -11,7 +11,7 @@ from threading import Lock
 import structlog
 
 from actuator.kube.apiserver import ApiServer
-from actuator.kube.nodes import NodeDoor
+from actuator.kube.nodes import NodeDoor, PluginDoor
 from actuator.notice import Notice
 from actuator.ports import Cluster
 from actuator.standby.engines import SleepingEngine
@@ -31,6 +31,7 @@ from foreslice.forecasting import GatedLadders
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory
 from foreslice.repartition import Repartition
+from foreslice.reslicing import Reslicing
 from foreslice.rules import Rules
 from foreslice.settings.load import matches_of, models_of, rules_of, rung_of, spreading_of, workloads_of
 from foreslice.settings.recipe_file import shipped
@@ -102,7 +103,7 @@ class Surroundings:
     recipe: Recipe | Guest = field(default_factory=lambda: shipped("own"))
     shelf: Shelf = field(default_factory=Shelf)
     pool: tuple[Objects, Callable[[SleepingEngine], Doors]] | None = None
-    layouts: Repartition | None = None
+    layouts: Repartition | Reslicing | None = None
 
 
 class _FileClock:
@@ -207,14 +208,17 @@ def _in_kubernetes(
     )
 
 
-def _layouts(settings: Settings, server: ApiServer, fence: Callable[[], object]) -> Repartition | None:
+def _layouts(
+    settings: Settings, server: ApiServer, fence: Callable[[], object]
+) -> Repartition | Reslicing | None:
     """Return what keeps layouts of nodes ahead of need, `None` where settings want none kept."""
     if settings.layouts is None:
         return None
-    namespace, _, name = settings.layouts.manager.partition("/")
-    return Repartition(
-        NodeDoor(server, namespace, name, fence), settings.layouts.rules(acting=settings.acting)
-    )
+    rules = settings.layouts.rules(acting=settings.acting)
+    namespace, _, name = (settings.layouts.manager or settings.layouts.plugin or "").partition("/")
+    if settings.layouts.manager is None:
+        return Reslicing(PluginDoor(server, namespace, name, fence), rules)
+    return Repartition(NodeDoor(server, namespace, name, fence), rules)
 
 
 def _boards(cluster: Cluster, keys: list[WorkloadKey]) -> tuple[Board, ...]:

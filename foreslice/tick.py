@@ -37,6 +37,7 @@ from foreslice.moves import with_plans
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
 from foreslice.repartition import Repartition
+from foreslice.reslicing import Reslicing
 from foreslice.rules import Rules
 from foreslice.standby.terms import PoolView
 from foreslice.terms import given_up, ready_shapes, seen_of, terms_of, unknowns, within_reach_of
@@ -155,7 +156,7 @@ class Loop:
             else None
         )
         self._holding = holding_of(self._cluster, workloads, rules)
-        self.layouts: Repartition | None = None
+        self.layouts: Repartition | Reslicing | None = None
         self._trials = Trials()
         self._publisher = Publisher(self._cluster) if self._cluster is not None else None
         self._outlooks = observatory.blind()

@@ -267,8 +267,10 @@ class Settings(Group):
     def _has_nodes_to_cut(self) -> Settings:
         if self.layouts is not None and self.cluster.kind != "kubernetes":
             raise _misplaced(f"are those of Nodes, and cluster.kind is {self.cluster.kind}", "layouts")
-        if self.layouts is not None and all(w.mechanism != "device-plugin" for w in self.workloads):
-            raise _misplaced("serve workloads with mechanism: device-plugin, and there is none", "layouts")
+        if self.layouts is not None:
+            served = "device-plugin" if self.layouts.manager else "time-slicing"
+            if all(w.mechanism != served for w in self.workloads):
+                raise _misplaced(f"serve workloads with mechanism: {served}, and there is none", "layouts")
         return self
 
     @model_validator(mode="after")

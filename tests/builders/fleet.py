@@ -104,18 +104,16 @@ def fleet(cards=1, per_node=8, foreign=(), standings=(), hosts=None):
     )
 
 
-def time_sliced(cards, replicas):
+def time_sliced(cards, replicas, node="node-0", standings=()):
     """A fleet of one node whose cards are each offered so many times, and not otherwise."""
+    part = f"{100 // replicas}/100"
     devices = tuple(
-        Device(
-            "node-0", "node-0", f"{c}-{n}", "share", f"GPU-{c}", f"{100 // replicas}/100", {}, frozenset({n})
-        )
+        Device(node, node, f"{c}-{n}", "share", f"GPU-{c}", part, {}, frozenset({n}), PRODUCT)
         for n in range(replicas)
         for c in range(cards)
     )
-    devices = tuple(replace(device, product=PRODUCT) for device in devices)
-    gpus = tuple(Gpu(f"GPU-{c}", "node-0", BOARD) for c in range(cards))
-    return Fleet("1", gpus, (Pool("node-0", "node-0", devices, {}),), (), ())
+    gpus = tuple(Gpu(f"GPU-{c}", node, BOARD) for c in range(cards))
+    return Fleet("1", gpus, (Pool(node, node, devices, {}),), (), tuple(standings))
 
 
 def standing(name, wanted="", **history):
