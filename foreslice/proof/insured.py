@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -52,30 +53,43 @@ class Insured:
         return [[self.workloads[at] for at in group] for group in self.pooled.groups]
 
 
-def insured(run: Run, terms: PoolTerms, unserved: float) -> Insured | None:
-    """Return what a pool comes to beside a run, `None` where fewer than two could share it."""
-    sharing = [(course, bed) for course in run.courses if (bed := course.part.bed) is not None]
-    courses, beds = [course for course, _ in sharing], [bed for _, bed in sharing]
-    if len(courses) < 2:  # noqa: PLR2004 -- one alone shares nothing
+def insured(run: Run, terms: PoolTerms, unserved: float) -> dict[str, Insured]:
+    """Return by namespace what a pool comes to beside a run; none where fewer than two could share it.
+
+    Args:
+        run: What was played, workloads named as namespace/name.
+        terms: The pool in each namespace.
+        unserved: Share of the work that may go unserved.
+    """
+    namespaces = sorted({course.part.name.partition("/")[0] for course in run.courses})
+    found = {name: _insured(run, terms, unserved, f"{name}/") for name in namespaces}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _insured(run: Run, terms: PoolTerms, unserved: float, prefix: str) -> Insured | None:
+    here = [at for at, course in enumerate(run.courses) if course.part.name.startswith(prefix)]
+    sharing = [(at, bed) for at in here if (bed := run.courses[at].part.bed) is not None]
+    if len(sharing) < 2:  # noqa: PLR2004 -- one alone shares nothing
         return None
-    asked = Terms(terms.sleepers, WAKE_S, beds)
+    places, beds = [at for at, _ in sharing], [bed for _, bed in sharing]
+    courses = [run.courses[at] for at in places]
+    asked = Terms(terms.sleepers, WAKE_S, beds, terms.slices)
     [came] = pooled(courses, run.grid, BASELINES["rule"], asked, [unserved])
     left = float(came.ledger.lacked.sum() / came.ledger.asked.sum())
-    rule = _best_rule(run, left)
+    rule = _best_rule(run, places, left)
     return Insured(
         workloads=tuple(course.part.name for course in courses),
-        apart=tuple(course.part.name for course in run.courses if course.part.bed is None),
+        apart=tuple(run.courses[at].part.name for at in here if at not in places),
         pooled=came,
         unserved=left,
         over_rule=None if rule is None else saved(came.ledger.held[0], rule.held[0]),
     )
 
 
-def _best_rule(run: Run, unserved: float) -> Ledger | None:
-    """Return the cheapest rule that left no more of the sharing workloads' work, `None` where none did."""
+def _best_rule(run: Run, places: Sequence[int], unserved: float) -> Ledger | None:
+    """Return the cheapest rule that left no more of these workloads' work, `None` where none did."""
     book = run.books[OFF]
-    parts = zip(book.parts, run.courses, strict=True)
-    total = Book(book.knobs, tuple(part for part, course in parts if course.part.bed is not None)).total
+    total = Book(book.knobs, tuple(book.parts[at] for at in places)).total
     held = np.where(total.lacked.sum(axis=1) <= unserved * total.asked.sum(), total.held.sum(axis=1), np.inf)
     return total.of_setting(int(np.argmin(held))) if np.isfinite(held).any() else None
 
@@ -94,10 +108,8 @@ def as_json(found: Insured) -> dict[str, Any]:
     }
 
 
-def lines(found: Insured | None) -> list[str]:
+def lines(found: Insured) -> list[str]:
     """Return it in words, one line each."""
-    if found is None:
-        return ["The standby pool of the settings would have had fewer than two workloads to share it."]
     over = "no rule without one would have left so little work unserved"
     if (one := found.over_rule) is not None:
         over = (

@@ -51,11 +51,13 @@ class Terms:
         sleepers: Engines that may sleep on a slice, `None` = any.
         wake_s: Until a woken engine serves.
         beds: What a slice carries of each workload, and takes, `None` = as replicas, which are alike then.
+        most: Slices at most, `None` = as many as are needed; where groups want more, each gets its part.
     """
 
     sleepers: int | None
     wake_s: float
     beds: Sequence[Piece] | None = None
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ class _Fleet:
     slice_cards: float
     groups: tuple[tuple[int, ...], ...]
     share_late: float
+    most: int | None
 
 
 def pooled(
@@ -184,6 +187,7 @@ def _fleet(courses: Sequence[Course], grid: Grid, baselines: Sequence[Setting], 
         slice_cards=beds[0].cards,
         groups=everyone,
         share_late=terms.wake_s / grid.step_s,
+        most=terms.most,
     )
     if terms.sleepers is None:
         return fleet
@@ -230,7 +234,10 @@ def _slices(fleet: _Fleet, needed: Counts, quantile: float) -> Counts:
         for place, group in enumerate(fleet.groups):
             slices[start : start + day, place] = slices_for(past[:, group], quantile)
     slices[:day] = slices[day] if len(needed) > day else 0
-    return slices
+    if fleet.most is None:
+        return slices
+    total = slices.sum(axis=1, keepdims=True)
+    return np.where(total > fleet.most, slices * fleet.most // np.maximum(total, 1), slices)
 
 
 def _ledger(fleet: _Fleet, held: Counts, excess: Excess, slices: Counts) -> Ledger:

@@ -53,7 +53,7 @@ def run_savings(config: Path, prometheus: str, last: str, *, as_json: bool) -> N
     with show.console(to_stderr=True).status("reading demand"):
         came = _played(settings, config.parent, last_s)
     savings = {name: saving(came, name) for name in (STATIC_GPU_TRAINED, OFF)}
-    pool = insured(came, settings.standby.terms(), UNSERVED) if settings.standby is not None else None
+    pools = insured(came, settings.standby.terms(), UNSERVED) if settings.standby is not None else {}
     told = Told(came, {OURS: figures_of(trail_of(came, OURS), came)})
     if as_json:
         output.print_json(
@@ -64,11 +64,13 @@ def run_savings(config: Path, prometheus: str, last: str, *, as_json: bool) -> N
                 "saved_over": {name: asdict(one) for name, one in savings.items()},
                 "verdict": verdict(came),
                 "gpu_hours": told.figures[OURS].slices,
-                "standby_pool": None if pool is None else as_json_pool(pool),
+                "standby_pools": {name: as_json_pool(pool) for name, pool in pools.items()},
             }
         )
     else:
-        pooled = lines(pool) if settings.standby is not None else []
+        pooled = [line for pool in pools.values() for line in lines(pool)]
+        if settings.standby is not None and not pools:
+            pooled = ["No namespace has two workloads that could share the standby pool of the settings."]
         _print(told, savings, pooled, show.console())
 
 

@@ -20,6 +20,7 @@ def run(*, beds):
     """Workloads that burst apart, each on sevenths, with so many that fit on the pool's slices of two."""
     made = courses(together=False)
     bed = Piece("2/7", 2 / 7, 2 / 7, 2 / 7)
+    made = [replace(one, part=replace(one.part, name=f"shop/{one.part.name}")) for one in made]
     made[:beds] = [replace(one, part=replace(one.part, bed=bed)) for one in made[:beds]]
     rules = books.book(made, GRID, HOLDS).blocks(slice(GRID.first_block, None))
     return Run(GRID, made, {OFF: rules}, {}, (), 0.01, "measured", is_informative=True)
@@ -27,7 +28,7 @@ def run(*, beds):
 
 @pytest.fixture(scope="module")
 def shared():
-    return insured(run(beds=TENANTS - 1), TERMS, 0.01)
+    return insured(run(beds=TENANTS - 1), TERMS, 0.01)["shop"]
 
 
 def test_bursts_that_do_not_meet_are_insured_for_less_than_the_best_rule_takes(shared):
@@ -43,14 +44,19 @@ def test_slices_count_with_what_they_carry_and_take(shared):
 
 def test_who_uses_it_who_sleeps_together_and_who_does_not_fit_is_told(shared):
     told = as_json(shared)
-    assert ([f"t{number}" for number in range(TENANTS - 1)], ["t5"]) == (
+    assert ([f"shop/t{number}" for number in range(TENANTS - 1)], ["shop/t5"]) == (
         told["sleep_together"][0],
         list(told["do_not_fit"]),
     )
     assert shared.most[0][1] > 0
-    assert "Not on its slices: t5." == lines(shared)[-1]
+    assert "Not on its slices: shop/t5." == lines(shared)[-1]
 
 
 def test_one_alone_has_nobody_to_share_with():
-    assert insured(run(beds=1), TERMS, 0.01) is None
-    assert "fewer than two" in lines(None)[0]
+    assert {} == insured(run(beds=1), TERMS, 0.01)
+
+
+def test_a_pool_has_no_more_slices_than_the_settings_allow(shared):
+    [few] = insured(run(beds=TENANTS - 1), replace(TERMS, slices=1), 0.01).values()
+    assert 1 == few.pooled.slices.max() < shared.pooled.slices.max()
+    assert few.unserved > shared.unserved
