@@ -42,4 +42,6 @@ def test_an_idle_node_offers_what_leaves_least_short(now, works, work, answer):
 def test_a_node_on_which_somebody_is_stays_as_it_is():
     scene = running(time_sliced(1, 4), standing("a", "1 x 25/100"))
 
-    assert [] == asked(scene, {"50/100": 0.45, "25/100": 0.2}, a=0.9)
+    works = {"25/100": 0.2, "12/100": 0.2}
+    assert [] == asked(scene, works, a=1.2)
+    assert [("node-0", 8)] == asked(idle(4), works, a=1.2)
