@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 
 import pytest
@@ -17,6 +17,7 @@ from allocator.need import Timing
 from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
 from fleet.demand import Mix
+from fleet.errors import UnavailableError
 from fleet.workload import Limits, Mode, WorkloadKey
 from foreslice.clock import WallClock
 from foreslice.compose import Surroundings, make_loop
@@ -32,23 +33,25 @@ from tests.cluster.kwoknodes import kwok_nodes, run_replicas
 from tests.cluster.lab import Lab, until
 from tests.cluster.large import resident_mib, say
 from tests.cluster.permissions import as_service_account, bind, install
-from tests.cluster.shop import always
+from tests.cluster.shop import always, install_plans
 from tests.fakes.metrics import OUTPUT, PROMPT, FakeMetrics
 
 NODES = 200
 CUTS = (*(NIGHT,) * 4, *(LARGE,) * 2, *(DEEP,) * 2)
-GROUPS = ((16, "1g.10gb", 0.12), (2, "3g.40gb", 0.9), (2, "7g.80gb", 0.4))
+GROUPS = ((16, "1g.10gb", 0.12), (2, "3g.40gb", 1.4), (2, "7g.80gb", 0.4))
 """Workloads of a kind, what they run on, and their work for each of their replicas; the second kind needs
 more than is cut."""
 REPLICAS = 100
 HISTORY_S = 3600
-ROUNDS = 5
+ROUNDS = 3
 
 pytestmark = [
     pytest.mark.parametrize("plane", [NEWEST], indirect=True),
-    pytest.mark.timeout(1800),
     pytest.mark.benchmark(timer=time.process_time),
 ]
+
+
+lasts = pytest.mark.timeout(1800)
 
 
 class Fleet:
@@ -89,13 +92,11 @@ class Fleet:
             alone=nullcontext(),
             layouts=Repartition(door, LayoutRules()),
         )
-        before_mib = resident_mib()
         self.loop = make_loop(
             tuple(works), surroundings, Timing(), lambda w: Ladder(w.key), HISTORY_S, Rules(acting=False)
         )
         self.loop.forecast()
         self.loop.plan()
-        self.grown_mib = resident_mib() - before_mib
 
     def touch(self):
         """Change one pod, and nothing that matters of it."""
@@ -118,6 +119,7 @@ def layouts_file():
 def fleet(plane):
     with closing(connect(plane.kubeconfig)) as admin:
         lab = Lab(admin, "many")
+        install_plans(admin)
         for name in ("observe", "layouts"):
             install(admin, name)
         for role in ("foreslice-observe-workloads", "foreslice-observe-layouts"):
@@ -128,9 +130,11 @@ def fleet(plane):
                 with closing(made.cluster):
                     yield made
         finally:
-            lab.close()
+            with suppress(UnavailableError):  # so many pods take longer to go than an answer is waited for
+                lab.close()
 
 
+@lasts
 def test_unchanged_tick(benchmark, fleet, capsys):
     ticked = benchmark(fleet.loop.tick)
     asked = fleet.calls(fleet.loop.tick)
@@ -139,9 +143,10 @@ def test_unchanged_tick(benchmark, fleet, capsys):
         s.ready.replicas for s in ticked.fleet.standings
     )
     with capsys.disabled():
-        say(f"first view and forecasts: {fleet.grown_mib:.0f} MiB more; an unchanged tick asks {asked}")
+        say(f"the process holds {resident_mib():.0f} MiB; an unchanged tick asks {asked}")
 
 
+@lasts
 def test_tick_after_a_pod_changed(benchmark, fleet):
     def change():
         version = fleet.cluster.version()
@@ -151,6 +156,7 @@ def test_tick_after_a_pod_changed(benchmark, fleet):
     assert benchmark.pedantic(fleet.loop.tick, setup=change, rounds=3 * ROUNDS).fleet
 
 
+@lasts
 def test_plan_in_which_layouts_have_to_change(benchmark, fleet, capsys):
     benchmark.pedantic(fleet.loop.plan, rounds=ROUNDS)
     asked = fleet.calls(fleet.loop.plan)
