@@ -28,7 +28,7 @@ class Effort:
 
     rounds: int = 40
     close_enough: float = 0.05
-    close_enough_part: float = 0.0005
+    close_enough_part: float = 0.001
     slack: float = 1e-4
     branches: int = 2000
     binaries: int = 400
@@ -37,7 +37,7 @@ class Effort:
     enough: float = 0.005
     enough_limited: float = 0.015
     near_limited: float = 0.002
-    tries: int = 14
+    tries: int = 8
     steps: int = 16
     nodes: int = 20
 

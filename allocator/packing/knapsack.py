@@ -31,8 +31,6 @@ def guess(capacity: Floats, price: Floats, work: Floats) -> tuple[Floats, Ints]:
     held = capacity @ refills.T
     paid = np.where(has, price, 0.0) @ refills.T
     paid[has.astype(float) @ refills.T < refills.sum(axis=1)] = NEVER
-    order = np.argsort(paid, axis=1, kind="stable")
-    paid, held = np.take_along_axis(paid, order, 1), np.take_along_axis(held, order, 1)
     best, best_base = np.full(rows, NEVER), np.zeros((rows, 2), dtype=np.int64)
     best_refill = np.zeros(rows, dtype=np.int64)
     at = np.arange(rows)
@@ -41,14 +39,13 @@ def guess(capacity: Floats, price: Floats, work: Floats) -> tuple[Floats, Ints]:
         for fewer in (0, 1):
             base = np.where(has[:, piece], np.maximum(most - fewer, 0), 0)
             rest = work - base * capacity[:, piece]
-            reaches = held >= rest[:, None] - ROUNDING
-            first = reaches.argmax(axis=1)
-            cost = np.where(reaches[at, first], paid[at, first], NEVER)
-            cost = cost + base * np.where(has[:, piece], price[:, piece], 0.0)
+            reaching = np.where(held >= rest[:, None] - ROUNDING, paid, NEVER)
+            refill = reaching.argmin(axis=1)
+            cost = reaching[at, refill] + base * np.where(has[:, piece], price[:, piece], 0.0)
             better = cost < best - ROUNDING
             best = np.where(better, cost, best)
             best_base[better] = np.stack([np.full(rows, piece), base.astype(np.int64)], axis=1)[better]
-            best_refill[better] = order[at, first][better]
+            best_refill[better] = refill[better]
     counts = refills[best_refill].astype(np.int64)
     counts[at, best_base[:, 0]] += best_base[:, 1]
     return best, counts
