@@ -167,8 +167,7 @@ def test_the_command_says_the_next_step_and_does_it_when_told(site, plane, tmp_p
 
 
 def test_a_change_asks_for_all_that_layouts_and_cut_grant_and_nothing_else(site, ours):
-    site.pod("small")
-    until(lambda: site.lab.get(POD, "small")["status"].get("phase") == "Running")
+    site.run("small")
     site.door = site.door_of(ours)
     site.until("nothing")
 
