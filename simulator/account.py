@@ -76,14 +76,14 @@ def summary(journal: Journal, work: Mapping[WorkloadKey, Floats], start_s: float
 
 def layouts(
     journal: Journal, cards: Sequence[Gpu], workloads: Sequence[WorkloadKey], start_s: int, end_s: int
-) -> NDArray[np.int8]:
+) -> NDArray[np.int16]:
     """Return who holds which memory slice at the start of each minute of [start_s, end_s).
 
     Shape (minutes, cards, memory slices of the widest board): 0 = nobody, n = the n-th of `workloads`.
     """
     minutes = np.arange(start_s, end_s, MINUTE_S, dtype=np.int64)
     width = max(card.board.grid for card in cards)
-    holders = np.zeros((len(minutes), len(cards), width), dtype=np.int8)
+    holders = np.zeros((len(minutes), len(cards), width), dtype=np.int16)
     places = {card.uuid: place for place, card in enumerate(cards)}
     for holding in journal.holdings:
         during = np.flatnonzero(_lasts(holding, minutes))[:, np.newaxis]
