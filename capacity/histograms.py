@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from capacity.fit import Point
+from capacity.law import resident_tokens
 from capacity.replica import MAX_BATCH
 from capacity.tails import ITL_BIAS, TTFT_BIAS
 from fleet.demand import Mix
@@ -77,7 +78,7 @@ class Window:
         prompt = max(self.prompt_tokens / self.first_tokens, 1.0)
         output = max(self.output_tokens / self.completions, 1.0)
         resident = self.itl_sum_s / self.seconds
-        places = min(max(kv_tokens / (prompt + output / 2), 1.0), MAX_BATCH)
+        places = min(max(kv_tokens / resident_tokens(prompt, output), 1.0), MAX_BATCH)
         return Point(
             shape=shape,
             mix=Mix(prompt, output),

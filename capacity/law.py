@@ -29,6 +29,15 @@ def chunks(prompt_tokens: Real) -> Real:
     return -(-prompt_tokens // TOKEN_BUDGET)
 
 
+def resident_tokens(prompt_tokens: Real, output_tokens: Real) -> Real:
+    """Return the tokens of KV cache that a request met in service holds on average, by means over requests.
+
+    Over its stay a request holds its prompt and half of its output; but those met in service are the long
+    ones, with outputs of twice the mean where lengths spread like a geometric distribution's.
+    """
+    return prompt_tokens + output_tokens
+
+
 @dataclass(frozen=True, slots=True)
 class Law:
     """The time of one iteration of one model on one shape.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from capacity.law import TOKEN_BUDGET, Bools, Floats, Law, chunks
+from capacity.law import TOKEN_BUDGET, Bools, Floats, Law, chunks, resident_tokens
 from capacity.queueing import BatchQueue
 
 MAX_BATCH = 256
@@ -45,9 +45,7 @@ class Replica:
         self._request = law.request(prompts, outputs)
         self._work_ms = law.work_ms(prompts, outputs)
         self._empty_ms = law.residence_ms(prompts, outputs, np.zeros_like(prompts))
-        # Over its stay a request holds its prompt and half of its output; but those met in service are the
-        # long ones, with outputs of twice the mean where lengths spread like a geometric distribution's.
-        places = np.clip(np.floor(kv_tokens / (prompts + outputs)), 1, MAX_BATCH)
+        places = np.clip(np.floor(kv_tokens / resident_tokens(prompts, outputs)), 1, MAX_BATCH)
         # Where iterations are full of tokens, more requests in service do not add to the rate.
         budget_batch = TOKEN_BUDGET * (chunks(prompts) + outputs) / (prompts + outputs)
         budget_rate = law.rate_per_s(prompts, outputs, budget_batch)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from capacity.law import TOKEN_BUDGET, Law, chunks
+from capacity.law import TOKEN_BUDGET, Law, chunks, resident_tokens
 from capacity.replica import MAX_BATCH
 from fleet.demand import Mix
 
@@ -90,8 +90,7 @@ def pace_of(engines: Sequence[tuple[Law, float, Mix]]) -> Pace:
 
 
 def _pace(law: Law, kv_tokens: float, prompt: float, output: float) -> tuple[float, ...]:
-    # A request holds its prompt and, on average over its stay, half of its output.
-    held = prompt + output / 2
+    held = resident_tokens(prompt, output)
     # Iterations full of tokens serve no more requests at once: the others' prefill has to wait its turn.
     budgeted = TOKEN_BUDGET * (chunks(prompt) + output) / (prompt + output)
     places = max(1.0, min(MAX_BATCH, kv_tokens // held, budgeted))

@@ -10,6 +10,7 @@ import numpy as np
 from actuator.objects.variants import NOWHERE, Spreading
 from capacity.catalogue import MODELS, ModelSpec
 from capacity.estimate import CapacityModel
+from capacity.law import resident_tokens
 from capacity.prior import kv_tokens, prior
 from fleet.boards import H100_80GB, Board
 from fleet.demand import Mix
@@ -210,7 +211,6 @@ class World:
             alone = np.ones_like(requests)
             running = requests / MINUTE_S * law.residence_ms(prompt, output, alone) / 1000
             ttft_s = law.ttft_ms(prompt, output, alone) / 1000
-            past = Past(
-                start_s, requests, prompt, output, ttft_s, running, running * (prompt + output / 2) / room
-            )
+            kv_use = running * resident_tokens(prompt, output) / room
+            past = Past(start_s, requests, prompt, output, ttft_s, running, kv_use)
             self.metrics.remember(workload.key, past)

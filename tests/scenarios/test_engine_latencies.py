@@ -1,5 +1,6 @@
 """The fluid engine against an iteration-level simulation of the same law: rate, means and tails."""
 
+import random
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,11 @@ from capacity.law import Law
 from fleet.demand import Mix
 from simulator.fluid import flow, pace_of
 from simulator.latency import itl_share_under, share_done_by
+from tests.builders.iterations import arrivals, serve
 
 TABLE = yaml.safe_load(Path(__file__).with_name("engine-latencies.yaml").read_text(encoding="utf-8"))
 MIX = Mix(**TABLE["mix"])
-ROOM = TABLE["places"] * (MIX.prompt_tokens + MIX.output_tokens / 2)
+ROOM = TABLE["places"] * (MIX.prompt_tokens + MIX.output_tokens)
 LOADS = [pytest.param(row, id=str(row["load"])) for row in TABLE["loads"]]
 HOUR_S = 3600
 
@@ -34,6 +36,17 @@ def steady(pace, load):
 def test_a_full_batch_holds_the_simulated_rate(pace):
     assert TABLE["places"] == pace.places[0]
     assert pytest.approx(TABLE["full_per_s"], rel=0.02) == pace.full_per_s[0]
+
+
+@pytest.mark.parametrize("mix", [Mix(512.0, 256.0), Mix(200.0, 400.0)], ids=str)
+def test_where_the_kv_cache_is_full_as_many_leave_as_in_the_simulation(mix):
+    """Those in service are the long ones: room counted by a mean request would serve up to half more."""
+    law, room = Law(**TABLE["law"]), 16 * (mix.prompt_tokens + mix.output_tokens)
+    pace = pace_of([(law, room, mix)])
+    end_ms, settled_ms = 400_000, 50_000
+    served = serve(law, room, arrivals(mix, 1.2 * pace.full_per_s[0], end_ms, random.Random(1)))
+    left = sum(settled_ms < request.emitted[-1] < end_ms for request in served)
+    assert pytest.approx(1000 * left / (end_ms - settled_ms), rel=0.1) == pace.full_per_s[0]
 
 
 @pytest.mark.parametrize("row", LOADS)

@@ -45,11 +45,11 @@ def test_who_is_resident_follows_from_little_s_law():
 
 def test_in_a_full_batch_a_request_is_one_of_the_residents():
     """Room for four: each of them has three others beside it, not four."""
-    assert 4.0 == pytest.approx(window().point(CUT, 4 * 550.0).batch)
+    assert 4.0 == pytest.approx(window().point(CUT, 4 * 600.0).batch)
 
 
 def test_no_more_are_taken_to_be_resident_than_fit():
-    assert 2.0 == pytest.approx(window().point(CUT, 2 * 550.0).batch)
+    assert 2.0 == pytest.approx(window().point(CUT, 2 * 600.0).batch)
 
 
 def test_one_place_is_company_for_nobody():

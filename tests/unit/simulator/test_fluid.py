@@ -51,7 +51,7 @@ def test_nobody_waits_longer_than_clients_are_patient():
 
 
 def test_the_queue_is_at_most_ten_for_each_place():
-    pace = pace_of([(LAW, 1_000.0, MIX)])
+    pace = pace_of([(LAW, 1_200.0, MIX)])
     assert 3 == pace.places[0]
     assert 30.0 == pytest.approx(run(np.full((600, 1), 60.0), pace).queued[-1, 0])
 
@@ -60,7 +60,7 @@ def test_the_queue_is_at_most_ten_for_each_place():
     ("mix", "room", "places"),
     [
         (Mix(10.0, 100.0), 1e9, MAX_BATCH),
-        (Mix(300.0, 60.0), 3_300.0, 10),
+        (Mix(300.0, 60.0), 3_600.0, 10),
         (Mix(1000.0, 12.0), 1e9, TOKEN_BUDGET * 13 / 1012),
         (Mix(5000.0, 10.0), 100.0, 1),
     ],
