@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.ports import free_port
 
 RECORDING = Path(__file__).parents[1] / "data" / "recorded" / "vllm.csv"
-LIMIT_S = 30.0
+LIMIT_S = 120.0
 
 WORLD = """\
 version: v1
