@@ -10,7 +10,7 @@ from foreslice.proof import books
 from foreslice.proof.books import Book
 from foreslice.proof.course import Course
 from foreslice.proof.setting import HOLDS
-from foreslice.proof.sweep import BOUND, ORACLE, OURS, Run, followed
+from foreslice.proof.sweep import BOUND, ORACLE, OURS, Run, following
 from foreslice.proof.trail import Figures, Trail
 from predictor.highest import highest_ahead, trailing_highest
 from predictor.ports import Bools
@@ -54,7 +54,7 @@ def split_of(run: Run, figures: Figures) -> Split:
         replace(c, part=replace(c.part, piece=replace(c.part.piece, work=c.part.piece.expected)))
         for c in run.courses
     ]
-    believed = _scored(followed(sure, run.grid, run.choices, run.allowed), run)
+    believed = _scored(following(sure, run.grid, run.choices), run)
     return Split(
         demand=_saved(spent, run.hours(ORACLE)),
         delay=_saved(spent, prompt.hours("prompt")),

@@ -11,7 +11,6 @@ from foreslice.proof import books
 from foreslice.proof.books import Book
 from foreslice.proof.chosen import Choice, choose
 from foreslice.proof.course import Course, Grid, courses_of, grid_of, learned
-from foreslice.proof.margin import WithMargin
 from foreslice.proof.scene import Scene
 from foreslice.proof.setting import DAILY, FORECASTS, FORESIGHT, HOLDS, RESIDUALS, Setting
 from predictor.ports import Floats
@@ -48,7 +47,6 @@ class Run:
         books: By policy, its settings on the scored blocks; of ours one, as it was chosen.
         value: V of ours, by policy (`OURS`, `FIXED`).
         choices: What ours used when; the one of `FIXED` is the first.
-        allowed: Share of the work that may go unserved.
         reading: How demand moves inside a step.
         is_informative: Whether the lag is as long as a step of the data, at least.
     """
@@ -58,7 +56,6 @@ class Run:
     books: Mapping[str, Book]
     value: Mapping[str, Value]
     choices: Sequence[Choice]
-    allowed: float
     reading: str
     is_informative: bool
 
@@ -151,8 +148,8 @@ def play(courses: Sequence[Course], grid: Grid, asked: Asked, reading: str, *, i
         choices.append(choose(forecasts, off, oracle, asked.unserved, block, before))
     scored = slice(first, None)
     found = {
-        OURS: followed(courses, grid, choices, asked.unserved),
-        FIXED: followed(courses, grid, choices[:1], asked.unserved),
+        OURS: following(courses, grid, choices),
+        FIXED: following(courses, grid, choices[:1]),
         OFF: off,
         ORACLE: oracle,
         BOUND: books.book(courses, grid, FORESIGHT, Limits(0, 1)),
@@ -168,29 +165,30 @@ def play(courses: Sequence[Course], grid: Grid, asked: Asked, reading: str, *, i
             name: value_of(kept[OFF].total, kept[name].total, kept[ORACLE].total) for name in (OURS, FIXED)
         },
         choices=choices,
-        allowed=asked.unserved,
         reading=reading,
         is_informative=is_informative,
     )
 
 
-def followed(courses: Sequence[Course], grid: Grid, choices: Sequence[Choice], allowed: float) -> Book:
-    """Return what it comes to to follow choices, with the margin that what goes unserved asks for."""
-    account = drive(follower(courses, grid, choices, allowed), books.stage_of(courses, grid))
-    return books.of_account(account, ["as chosen"])
+def following(courses: Sequence[Course], grid: Grid, choices: Sequence[Choice]) -> Book:
+    """Return what it comes to to follow choices, each from its block on; the first holds before, too."""
+    parts = []
+    for course in courses:
+        target = followed(course, grid, choices)
+        parts.append(books.in_cards(course, grid, target[np.newaxis], np.ones(1), grid.limits))
+    return Book(("as chosen",), tuple(parts))
 
 
-def follower(courses: Sequence[Course], grid: Grid, choices: Sequence[Choice], allowed: float) -> Policy:
-    """Return who follows choices, each from its block on; the first holds before, too."""
+def followed(course: Course, grid: Grid, choices: Sequence[Choice]) -> Floats:
+    """Return the targets of one workload under choices."""
+    made: dict[Setting, Floats] = {}
+    target = np.empty(grid.steps)
     starts = [0, *(choice.block * grid.block for choice in choices[1:]), grid.steps]
-    targets = np.empty((grid.steps, len(courses)))
-    for at, course in enumerate(courses):
-        made: dict[Setting, Floats] = {}
-        for choice, start, end in zip(choices, starts, starts[1:], strict=False):
-            if choice.setting not in made:
-                made[choice.setting] = choice.setting.target(course, grid, grid.limits)
-            targets[start:end, at] = made[choice.setting][start:end]
-    return WithMargin(targets, allowed, grid.limits.quiet)
+    for choice, start, end in zip(choices, starts, starts[1:], strict=False):
+        if choice.setting not in made:
+            made[choice.setting] = choice.setting.target(course, grid, grid.limits)
+        target[start:end] = made[choice.setting][start:end]
+    return target
 
 
 def _swept(rival: Sequence[Setting] | Looking, courses: Sequence[Course], grid: Grid) -> Book:

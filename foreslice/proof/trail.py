@@ -20,13 +20,13 @@ from foreslice.proof.sweep import (
     STATIC_GPU_TRAINED,
     Looking,
     Run,
-    follower,
+    followed,
 )
 from predictor.highest import trailing_highest
 from predictor.ports import Floats
 from predictor.steps import DAY_S
 from predictor.value.ledger import Limits
-from simulator.coarse import Counts, Policy, drive
+from simulator.coarse import Counts, drive
 
 NODE = 8
 """Cards of a node."""
@@ -107,21 +107,18 @@ def trail_of(run: Run, policy: str) -> Trail:
         held = books.in_replicas(np.stack(targets, axis=1), limits, piece)
     elif policy in {OURS, FIXED}:
         choices = run.choices if policy == OURS else run.choices[:1]
-        held = _driven(follower(courses, grid, choices, run.allowed), run)
+        targets = [followed(course, grid, choices) for course in courses]
+        held = books.in_replicas(np.stack(targets, axis=1), limits, piece)
     elif isinstance(rival, Looking):
         at = run.books[policy].knobs.index(knob)
-        held = _driven(rival.make(rival.knobs[at : at + 1], courses, grid), run)
+        seen: list[Counts] = []
+        one = rival.make(rival.knobs[at : at + 1], courses, grid)
+        drive(one, books.stage_of(courses, grid), lambda now: seen.append(now[0]))
+        held = np.stack(seen)
     else:
         held = np.tile(_still(book, courses, cards, grid.test), (grid.steps, 1))
     ready = -trailing_highest(-held, limits.lag + 1, axis=0)  # what was ordered that long ago is ready
     return Trail(held[grid.test :], ready[grid.test :], cards, piece)
-
-
-def _driven(policy: Policy, run: Run) -> Counts:
-    """Return the replicas that a policy of one setting holds in each step."""
-    seen: list[Counts] = []
-    drive(policy, books.stage_of(run.courses, run.grid), lambda now: seen.append(now[0]))
-    return np.stack(seen)
 
 
 def _still(book: Book, courses: Sequence[Course], cards: Floats, test: int) -> Counts:

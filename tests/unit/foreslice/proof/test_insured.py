@@ -23,7 +23,7 @@ def run(*, beds):
     made = [replace(one, part=replace(one.part, name=f"shop/{one.part.name}")) for one in made]
     made[:beds] = [replace(one, part=replace(one.part, bed=bed)) for one in made[:beds]]
     rules = books.book(made, GRID, HOLDS).blocks(slice(GRID.first_block, None))
-    return Run(GRID, made, {OFF: rules}, {}, (), 0.01, "measured", is_informative=True)
+    return Run(GRID, made, {OFF: rules}, {}, (), "measured", is_informative=True)
 
 
 @pytest.fixture(scope="module")
