@@ -187,14 +187,21 @@ def _follow(seen: Seen, progress: Progress, now_s: float) -> Step:
     if seen.state in _UNDER_WAY:
         return _under_way(seen, progress, waited_s, now_s)
     if (seen.shows_before if progress.is_back else seen.shows_goal) and not seen.is_paused:
-        if not progress.is_back:
-            return Step(Act.RELEASE, "it offers what is wanted", took_s=now_s - progress.begun_at_s)
-        broken = replace(progress, broken_at_s=now_s)
-        return Step(Act.RELEASE, f"{progress.goal} failed; it is as it was before", progress=broken)
+        return _arrived(progress, waited_s, now_s)
     state = f"state {seen.state or 'none'}"
     if waited_s <= (FAILED_FOR_S if seen.state == "failed" else SHOWN_WITHIN_S):
         return Step(Act.WAIT, f"{state}, and its devices are not there yet", progress=progress)
     return _again(progress, now_s, f"{state} without the devices", may_retry=True)
+
+
+def _arrived(progress: Progress, waited_s: float, now_s: float) -> Step:
+    if not progress.is_back:
+        return Step(Act.RELEASE, "it offers what is wanted", took_s=now_s - progress.begun_at_s)
+    if waited_s <= SHOWN_WITHIN_S:
+        why = "it offers what it did, or still: the device plugin may not have started anew"
+        return Step(Act.WAIT, why, progress=progress)
+    broken = replace(progress, broken_at_s=now_s)
+    return Step(Act.RELEASE, f"{progress.goal} failed; it is as it was before", progress=broken)
 
 
 def _under_way(seen: Seen, progress: Progress, waited_s: float, now_s: float) -> Step:

@@ -143,6 +143,16 @@ def test_what_goes_wrong_again_is_taken_back_and_left_alone(faults):
     assert "left alone for an hour" in site.turn().because
 
 
+@pytest.mark.parametrize("fault", [Fault.FAILED, Fault.PARTIAL, Fault.HOLLOW])
+def test_what_a_stale_device_plugin_offers_does_not_make_a_way_back_that_failed_good(fault):
+    """Nobody had restarted it: it went on to offer the night's devices of cards that were cleared."""
+    site = Site([Fault.STALE, fault], sync_s=0.0)
+    _, last = site.until_quiet()
+
+    assert ("refuse", True) == (last.act, site.is_held)
+    assert "a person is needed" in last.because
+
+
 def test_a_manager_that_never_ends_gets_its_operands_back_and_the_layout_is_taken_back():
     site = Site([Fault.WEDGED], sync_s=0.0)
     acts, _ = site.until_quiet()
