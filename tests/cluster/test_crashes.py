@@ -10,7 +10,6 @@ from itertools import count
 import pytest
 
 from actuator.holding import hold_rooms
-from actuator.kube.nodes import NodeDoor
 from actuator.kube.resources import PLANS, TAINT_RULES
 from actuator.objects.plans import is_open
 from fleet.holds import Hold
@@ -111,7 +110,7 @@ def test_a_shape_is_added_and_its_trial_is_noted(shop):
 def test_a_node_gets_another_layout(site):
     mortal = Mortal(site.lab.server)
     site.run("small")
-    site.door = NodeDoor(mortal, site.lab.name, "layouts", lambda: None)
+    site.door = site.door_of(mortal)
     until(lambda: lived(lambda: site.until("nothing")))
     assert test_layouts.DAY == site.offer
     assert not site.is_held
