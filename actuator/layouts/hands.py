@@ -10,9 +10,11 @@ from actuator.layouts.config_file import with_configs
 from actuator.layouts.format import configs_in
 from actuator.layouts.named import is_ours, other_of
 from actuator.layouts.node import (
+    CHANGES,
     CONFIG_LABEL,
     OPERAND_LABELS,
     PAUSED,
+    PROGRESS,
     Wish,
     annotations_of,
     layouts_in_use,
@@ -22,17 +24,12 @@ from actuator.layouts.rollout import Act, Step, next_step
 from actuator.manifest import Json, key_of, labels_of
 from fleet.errors import ConflictError, RefusedError
 
-
-class Evictor(Protocol):
-    """Who ends pods."""
-
-    def evict(self, pod: Json) -> None:
-        """Evict a pod that was seen, and none that came after it; `RefusedError` while a budget keeps it."""
-        ...
+MARKS = frozenset({Act.HOLD, Act.LABEL, Act.RELEASE})
+"""Steps that are written on the node itself."""
 
 
-class Door(Evictor, Protocol):
-    """What a change of layout may ask of a cluster.
+class Nodes(Protocol):
+    """What any change of a node may ask of a cluster.
 
     Every verb may raise `UnavailableError`, and writes `ConflictError` (changed meanwhile) or `RefusedError`.
     """
@@ -45,12 +42,8 @@ class Door(Evictor, Protocol):
         """Return the pods that are bound to a node."""
         ...
 
-    def file(self) -> tuple[str, str]:
-        """Return the manager's file and the version that a write must still find."""
-        ...
-
-    def write_file(self, text: str, version: str) -> None:
-        """Write the manager's file."""
+    def evict(self, pod: Json) -> None:
+        """Evict a pod that was seen, and none that came after it; `RefusedError` while a budget keeps it."""
         ...
 
     def nodes(self) -> Sequence[Json]:
@@ -61,6 +54,18 @@ class Door(Evictor, Protocol):
         self, node: Json, labels: Mapping[str, str], notes: Mapping[str, str | None], *, is_held: bool
     ) -> None:
         """Set labels, our annotations and our taint, on the version of the node; nothing else moves."""
+        ...
+
+
+class Door(Nodes, Protocol):
+    """What a change of layout may ask of a cluster, beside what any change of a node may."""
+
+    def file(self) -> tuple[str, str]:
+        """Return the manager's file and the version that a write must still find."""
+        ...
+
+    def write_file(self, text: str, version: str) -> None:
+        """Write the manager's file."""
         ...
 
 
@@ -100,15 +105,25 @@ def turn(
         paused = [name for name, value in labels_of(body).items() if value == PAUSED]
         running = {name: "true" for name in paused if name.startswith(OPERAND_LABELS)}
         door.mark(body, running, annotations_of(body, seen.progress), is_held=seen.is_held)
-    elif step.act in {Act.HOLD, Act.LABEL, Act.RELEASE}:
-        labels = {CONFIG_LABEL: step.label} if step.act is Act.LABEL else {}
-        ended = None if step.took_s is None else (now_s, step.took_s)
-        notes = annotations_of(body, step.progress, ended)
-        door.mark(body, labels, notes, is_held=step.act is not Act.RELEASE)
+    elif step.act in MARKS:
+        mark(door, body, step, now_s, (CONFIG_LABEL, PROGRESS, CHANGES))
     return step
 
 
-def evicted(door: Evictor, step: Step, pods: Iterable[Json]) -> Step:
+def mark(door: Nodes, node: Json, step: Step, now_s: float, names: tuple[str, str, str]) -> None:
+    """Write a step of `MARKS` on its node.
+
+    `names` are the label that says what is wanted, and the annotations that keep how far a change is and when
+    the last ones ended.
+    """
+    label, progress, changes = names
+    labels = {label: step.label} if step.act is Act.LABEL else {}
+    ended = None if step.took_s is None else (now_s, step.took_s)
+    notes = annotations_of(node, step.progress, ended, progress, changes)
+    door.mark(node, labels, notes, is_held=step.act is not Act.RELEASE)
+
+
+def evicted(door: Nodes, step: Step, pods: Iterable[Json]) -> Step:
     """Evict all that may go at once: each that comes up elsewhere would make the next one wait."""
     seen = {str(key_of(pod)): pod for pod in pods}
     gone, because = [], ""
@@ -127,7 +142,6 @@ def evicted(door: Evictor, step: Step, pods: Iterable[Json]) -> Step:
 def _with(text: str, wish: Wish, in_use: frozenset[str]) -> str:
     """Return the manager's file with both names of a wish; of ours, those that no node uses go."""
     before = configs_in(text, "the MIG manager's file")
-    used = {name for each in in_use for name in (each, other_of(each))}
-    kept = {name: entries for name, entries in before.items() if is_ours(name) and name in used}
+    kept = {name: entries for name, entries in before.items() if is_ours(name) and name in in_use}
     wanted = {name: [dict(entry) for entry in wish.entries] for name in (wish.name, other_of(wish.name))}
     return with_configs(text, {**kept, **wanted}, "the MIG manager's file")

@@ -100,13 +100,16 @@ def progress_of(node: Json, key: str = PROGRESS) -> Progress | None:
 
 
 def layouts_in_use(nodes: Iterable[Json], label: str = CONFIG_LABEL, key: str = PROGRESS) -> frozenset[str]:
-    """Return the names of configurations that nodes are labelled with, or are on the way to."""
+    """Return the names of configurations that nodes are labelled with, or are on the way to.
+
+    Of ours both names: each may be asked for next.
+    """
     found: set[str] = set()
     for node in nodes:
         progress = progress_of(node, key)
         found |= {str(labels_of(node).get(label, ""))}
         found |= {progress.goal, progress.before} if progress is not None else set()
-    return frozenset(found - {""})
+    return frozenset(name for each in found - {""} for name in (each, other_of(each)))
 
 
 def annotations_of(

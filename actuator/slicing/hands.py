@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from actuator.layouts.hands import Evictor, evicted
+from actuator.layouts.hands import MARKS, Nodes, evicted, mark
 from actuator.layouts.named import is_ours, other_of
-from actuator.layouts.node import annotations_of, layouts_in_use
+from actuator.layouts.node import layouts_in_use
 from actuator.layouts.rollout import Act, Step, next_step
 from actuator.manifest import Json
 from actuator.slicing.config import text_of
 from actuator.slicing.node import CHANGES, CONFIG_LABEL, PROGRESS, goal_of, seen_of
 
 
-class Door(Evictor, Protocol):
-    """What a change of time slices may ask of a cluster.
-
-    Every verb may raise `UnavailableError`, and writes `ConflictError` (changed meanwhile) or `RefusedError`.
-    """
-
-    def node(self, name: str) -> Json:
-        """Return a Node; `ConflictError` if there is none."""
-        ...
-
-    def pods_on(self, node: str) -> Sequence[Json]:
-        """Return the pods that are bound to a node."""
-        ...
+class Door(Nodes, Protocol):
+    """What a change of time slices may ask of a cluster, beside what any change of a node may."""
 
     def configs(self) -> tuple[Mapping[str, str], str]:
         """Return the texts of the plugin's configs by name, and the version that a write must still find."""
@@ -34,16 +23,6 @@ class Door(Evictor, Protocol):
 
     def write_configs(self, texts: Mapping[str, str | None], version: str) -> None:
         """Write configs by name, `None` = it goes; no other is touched."""
-        ...
-
-    def nodes(self) -> Sequence[Json]:
-        """Return every Node."""
-        ...
-
-    def mark(
-        self, node: Json, labels: Mapping[str, str], notes: Mapping[str, str | None], *, is_held: bool
-    ) -> None:
-        """Set labels, our annotations and our taint, on the version of the node; nothing else moves."""
         ...
 
 
@@ -77,17 +56,10 @@ def turn(
     if step.act is Act.EVICT:
         return evicted(door, step, pods)
     if step.act is Act.WRITE:
-        used = {
-            name
-            for each in layouts_in_use(door.nodes(), CONFIG_LABEL, PROGRESS)
-            for name in (each, other_of(each))
-        }
+        used = layouts_in_use(door.nodes(), CONFIG_LABEL, PROGRESS)
         gone = dict.fromkeys(name for name in texts if is_ours(name) and name not in used)
         ours = dict.fromkeys((goal.name, other_of(goal.name)), text_of(goal.config))
         door.write_configs({**gone, **ours}, version)
-    elif step.act in {Act.HOLD, Act.LABEL, Act.RELEASE}:
-        labels = {CONFIG_LABEL: step.label} if step.act is Act.LABEL else {}
-        ended = None if step.took_s is None else (now_s, step.took_s)
-        notes = annotations_of(body, step.progress, ended, PROGRESS, CHANGES)
-        door.mark(body, labels, notes, is_held=step.act is not Act.RELEASE)
+    elif step.act in MARKS:
+        mark(door, body, step, now_s, (CONFIG_LABEL, PROGRESS, CHANGES))
     return step
