@@ -42,9 +42,12 @@ def colour_of(keys: Sequence[WorkloadKey]) -> dict[WorkloadKey, str]:
 def demand_figure(day: Replayed) -> go.Figure:
     """Return one row a workload: work offered, what was forecast for it, and what was ready to carry it.
 
-    A forecast is drawn at the end of the window that it speaks of, beside the peak that really came.
+    A forecast is drawn at the end of the window that it speaks of, beside the peak that really came. A rule
+    says one value for all quantiles, and has no fan.
     """
     keys = list(day.work)
+    fans = {key: peaks for key, peaks in day.peaks.items() if np.any(peaks.high > peaks.low)}
+    named = next((key for key in keys if key in fans), None)
     figure = make_subplots(
         rows=len(keys),
         cols=1,
@@ -54,7 +57,7 @@ def demand_figure(day: Replayed) -> go.Figure:
     )
     for row, key in enumerate(keys, start=1):
         shown = row == 1
-        peaks = day.peaks.get(key)
+        peaks = fans.get(key)
         if peaks is not None:
             times = _times(peaks.at_s + peaks.window_s)
             for quantile, fill in ((peaks.low, None), (peaks.high, "tonexty")):
@@ -67,7 +70,7 @@ def demand_figure(day: Replayed) -> go.Figure:
                     fillcolor="rgba(0,114,178,0.22)",
                     name=f"forecast peak, next {peaks.window_s / 60:.0f} min, q .90 to .99",
                     legendgroup="forecast",
-                    showlegend=shown and fill is not None,
+                    showlegend=key == named and fill is not None,
                     hoverinfo="skip",
                     row=row,
                     col=1,

@@ -101,8 +101,8 @@ def readings(days: Sequence[Replayed], day: Day) -> list[str]:
         f"the forecast off, {oracle.attainment_by_workload[key]:.2%} under the oracle."
     )
     undecided = (
-        f"The rule without a forecast is within {prize - 1:.1%} of the oracle's GPU-hours: what a forecast "
-        "is worth cannot be decided on this day."
+        f"The rule without a forecast is within {abs(prize - 1):.1%} of the oracle's GPU-hours: what a "
+        "forecast is worth cannot be decided on this day."
     )
     step = (
         f"The traffic's step is {TRACE_STEP_S // 60} minutes and capacity is ready sooner than that: how "
