@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from allocator.decide import Question, additions
 from fleet.boards import Board
 from fleet.devices import Device, Pool
+from fleet.host import Host
 from fleet.shape import TIME_SLICES, time_slice
 from fleet.workload import WorkloadKey
 
@@ -36,7 +37,7 @@ def reslices(question: Question, nodes: Collection[str]) -> tuple[Reslice, ...]:
 
     One node after the other, as long as that leaves less of the need short and nobody shorter than before; of
     numbers that do as well the smallest, which leaves most to each. Complexity: a plan of additions for each
-    kind of idle node and number.
+    kind of idle node and number; those of one kind have as many cards, and as much beside them.
 
     Args:
         question: The fleet, and what will be needed by the time that nodes can be changed.
@@ -61,13 +62,13 @@ def _ways(
     """Yield what helps: its rank, the node, the number, and the question with it."""
     busy = {device.pool for device in question.fleet.allocated}
     boards = {gpu.uuid: gpu.board for gpu in question.fleet.gpus}
-    tried: set[tuple[str, int, int]] = set()
+    tried: set[tuple[str, int, int, Host | None]] = set()
     for pool in sorted(question.fleet.pools, key=lambda pool: pool.node):
         cards = list(dict.fromkeys(device.gpu for device in pool.devices))
         if pool.node not in nodes or pool.name in busy or not cards:
             continue
         board, now = boards[cards[0]], len(pool.devices) // len(cards)
-        if (kind := (board.id, len(cards), now)) in tried:
+        if (kind := (board.id, len(cards), now, question.fleet.hosts.get(pool.node))) in tried:
             continue
         tried.add(kind)
         for replicas in {1, *TIME_SLICES} - {now}:

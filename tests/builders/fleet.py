@@ -108,11 +108,11 @@ def time_sliced(cards, replicas, node="node-0", standings=()):
     """A fleet of one node whose cards are each offered so many times, and not otherwise."""
     part = f"{100 // replicas}/100"
     devices = tuple(
-        Device(node, node, f"{c}-{n}", "share", f"GPU-{c}", part, {}, frozenset({n}), PRODUCT)
+        Device(node, node, f"{c}-{n}", "share", f"GPU-{node}-{c}", part, {}, frozenset({n}), PRODUCT)
         for n in range(replicas)
         for c in range(cards)
     )
-    gpus = tuple(Gpu(f"GPU-{c}", node, BOARD) for c in range(cards))
+    gpus = tuple(Gpu(f"GPU-{node}-{c}", node, BOARD) for c in range(cards))
     return Fleet("1", gpus, (Pool(node, node, devices, {}),), (), tuple(standings))
 
 
