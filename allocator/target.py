@@ -114,12 +114,10 @@ def problem_of(question: Question) -> Problem:
     """Return what is packed: what must be kept of the cluster's workloads, on cards that no one else uses."""
     standings = {standing.key: standing for standing in question.fleet.standings}
     asks, market = [], question.market.beside(question.fleet.queued)
-    # A card can be cut into any profile, and is in time slices only where its node has them.
-    there = {p.name for board in question.fleet.boards() for p in board.profiles} | {WHOLE}
-    there |= {d.profile or WHOLE for pool in question.fleet.pools for d in pool.devices if d.kind == "share"}
+    sliced = _sliced(question.fleet)
     for workload in sorted(question.workloads, key=lambda workload: workload.key):
         offers = question.offers[workload.key]
-        works = {shape: offers.works[shape] for shape in offers.addable() if shape.profile in there}
+        works = {s: offers.works[s] for s in offers.addable() if not s.hundredths or s in sliced}
         if workload.key in standings and works:
             asks.append(
                 Ask(
@@ -140,6 +138,13 @@ def problem_of(question: Question) -> Problem:
     boards = {stock.board.id for stock in stocks}
     usable = (replace(a, works={s: w for s, w in a.works.items() if s.board in boards}) for a in asks)
     return Problem(stocks, tuple(ask for ask in usable if ask.works), market.limits())
+
+
+def _sliced(fleet: Fleet) -> set[Shape]:
+    """Return the shares that nodes offer: a card is cut into any profile, not into any time slices."""
+    board_of = {gpu.uuid: gpu.board.id for gpu in fleet.gpus}
+    shares = (device for pool in fleet.pools for device in pool.devices if device.kind == "share")
+    return {Shape(board_of[one.gpu], one.profile or WHOLE) for one in shares}
 
 
 def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float], *, apart: bool) -> Iterator[Stock]:

@@ -5,9 +5,13 @@ from dataclasses import replace
 import pytest
 
 from allocator.market import Market
+from allocator.offers import Offer, Offers
 from allocator.packing.problem import Stock
 from allocator.target import cards_of, target
+from fleet.boards import A100_80GB
+from fleet.cluster import Gpu
 from fleet.ledgers.queues import UNLIMITED, Queue
+from fleet.shape import Shape
 from fleet.workload import Limits, Router, Tier
 from tests.builders.deciding import need, offers, question, workload
 from tests.builders.fleet import BOARD, configuration, fleet, key, running, shape, standing, time_sliced
@@ -151,3 +155,14 @@ def test_of_time_slices_those_are_taken_that_nodes_offer(replicas, goal):
     aim = target(question(scene, [workload("a")], [need("a", 0.6)], {"a": works}))
 
     assert {key("a"): configuration(goal)} == aim.goals
+
+
+def test_time_slices_of_one_kind_of_card_are_none_of_another():
+    sliced, other = time_sliced(1, 4), Gpu("GPU-other", "node-1", A100_80GB)
+    scene = replace(sliced, gpus=(*sliced.gpus, other), standings=(standing("a", "1 x 25/100"),))
+    part = Shape(A100_80GB.id, "25/100")
+    works = Offers(Router.EQUAL, {part: Offer(part, 0.2, 0.25)})
+
+    aim = target(question(scene, [workload("a")], [need("a", 0.2)], {"a": works}))
+
+    assert {} == aim.goals
