@@ -140,8 +140,8 @@ class _Seating:
             if self._hosts.get(pool.node, UNKNOWN).lacks_for(pods.host):
                 continue
             kin = stand[self._domain_of(pool.node)] if pods.is_spread else 0
-            for device in pool.devices:
-                if request.matches(device) and self._left.fits(device):
+            for device in pool.asked_for(request):
+                if self._left.fits(device):
                     hold = self._held.get(device.id)
                     if hold is None:
                         state = _Seat.FREE if self._now.fits(device) else _Seat.LEFT

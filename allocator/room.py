@@ -114,8 +114,7 @@ class Room:
         if not kept or shape.board not in self.products:
             return False
         request = request_of(shape, self.products[shape.board])
-        devices = (device for pool in self.pools for device in pool.devices if device.id in kept)
-        return any(map(request.matches, devices))
+        return any(device.id in kept for pool in self.pools for device in pool.asked_for(request))
 
     def limit(self, shape: Shape, pods: Pods = OF_NOBODY) -> str:
         """Return what beside cards keeps one more replica out, one clause; empty = nothing does."""
