@@ -65,7 +65,8 @@ def _ways(
     tried: set[tuple[str, int, int, Host | None]] = set()
     for pool in sorted(question.fleet.pools, key=lambda pool: pool.node):
         cards = list(dict.fromkeys(device.gpu for device in pool.devices))
-        if pool.node not in nodes or pool.name in busy or not cards:
+        is_cut = any(device.kind == "mig" for device in pool.devices)
+        if pool.node not in nodes or pool.name in busy or is_cut or not cards:
             continue
         board, now = boards[cards[0]], len(pool.devices) // len(cards)
         if (kind := (board.id, len(cards), now, question.fleet.hosts.get(pool.node))) in tried:

@@ -7,7 +7,7 @@ import pytest
 from allocator.slicing import reslices
 from fleet.host import Host, HostAmount
 from tests.builders.deciding import need, offers, question, workload
-from tests.builders.fleet import running, standing, time_sliced
+from tests.builders.fleet import fleet, running, standing, time_sliced
 
 WORKS = {"whole": 1.0, "50/100": 0.45, "25/100": 0.2}
 
@@ -48,6 +48,11 @@ def test_a_node_on_which_somebody_is_stays_as_it_is():
     works = {"25/100": 0.2, "12/100": 0.2}
     assert [] == asked(scene, works, a=1.2)
     assert [("node-0", 8)] == asked(idle(4), works, a=1.2)
+
+
+def test_a_node_whose_cards_may_be_cut_into_instances_stays_as_it_is():
+    """One card, one mechanism: it would be refused, each time anew, in the place of others."""
+    assert [] == asked(fleet(1, standings=(standing("a", "0 x 50/100"),)), {"50/100": 0.45}, a=0.9)
 
 
 class TestSeveral:
