@@ -67,18 +67,17 @@ def dealt(excess: Excess, slices: Counts) -> Counts:
     return dealt_out
 
 
-def served(excess: Excess, slices: Counts, share_late: float) -> Floats:
+def served(excess: Excess, gets: Counts, share_late: float) -> Floats:
     """Return what the pool serves, in slices, by step and workload.
 
     Args:
         excess: What is needed.
-        slices: Slices that there are, by step.
+        gets: Slices that each workload gets, by step.
         share_late: Share of a step that waking takes, 0 to 1.
     """
-    now = dealt(excess, slices)
-    late = np.concatenate([now[:1], now[:-1]])
+    late = np.concatenate([gets[:1], gets[:-1]])
     wanted = excess.full + excess.part
-    at_once = np.minimum(wanted, now)
+    at_once = np.minimum(wanted, gets)
     total: Floats = (1.0 - share_late) * at_once + share_late * np.minimum(wanted, late)
     return total
 

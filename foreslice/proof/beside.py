@@ -27,7 +27,6 @@ class Found:
     Attributes:
         baseline: Whose capacity the pool stands beside.
         pooled: What came of both.
-        unserved: Share of the work that was left.
         over_oracle: Card-hours over those of who knows what comes, without a pool, at the same unserved work.
         over_rule: Card-hours over those of the best rule without a pool, in hindsight, likewise.
         of_mean: Cards of the pool over the mean work, in whole cards.
@@ -36,7 +35,6 @@ class Found:
 
     baseline: str
     pooled: Pooled
-    unserved: float
     over_oracle: float | None
     over_rule: float | None
     of_mean: float
@@ -63,13 +61,12 @@ def found_of(
 
     Both are read at the work that the policy left unserved.
     """
-    held, asked = float(came.ledger.held.sum()), float(came.ledger.asked.sum())
-    unserved = float(came.ledger.lacked.sum()) / asked
-    over_rule, over_oracle = (_over(held, other, unserved) for other in others)
+    held = float(came.ledger.held.sum())
+    over_rule, over_oracle = (_over(held, other, came.unserved) for other in others)
     mean: Floats = np.array(
         [course.demand[grid.test :][course.counts[grid.test :]].mean() for course in courses]
     )
-    return Found(name, came, unserved, over_oracle, over_rule, came.cards / float(mean.sum()))
+    return Found(name, came, over_oracle, over_rule, came.cards / float(mean.sum()))
 
 
 def _over(held: float, other: Ledger, unserved: float) -> float | None:

@@ -30,7 +30,6 @@ class Insured:
         workloads: Workloads that fit on its slices, in the order of what is said by place.
         apart: Workloads that do not.
         pooled: What came of it, the rule without a forecast as baseline.
-        unserved: Share of the work that was left.
         over_rule: What it saves over the best rule without a pool, in hindsight and at no more unserved work;
             `None` where no rule leaves so little.
     """
@@ -38,7 +37,6 @@ class Insured:
     workloads: tuple[str, ...]
     apart: tuple[str, ...]
     pooled: Pooled
-    unserved: float
     over_rule: Saving | None
 
     @property
@@ -75,13 +73,11 @@ def _insured(run: Run, terms: PoolTerms, unserved: float, prefix: str) -> Insure
     courses = [run.courses[at] for at in places]
     asked = Terms(terms.sleepers, WAKE_S, beds, terms.slices)
     [came] = pooled(courses, run.grid, BASELINES["rule"], asked, [unserved])
-    left = float(came.ledger.lacked.sum() / came.ledger.asked.sum())
-    rule = _best_rule(run, places, left)
+    rule = _best_rule(run, places, came.unserved)
     return Insured(
         workloads=tuple(course.part.name for course in courses),
         apart=tuple(run.courses[at].part.name for at in here if at not in places),
         pooled=came,
-        unserved=left,
         over_rule=None if rule is None else saved(came.ledger.held[0], rule.held[0]),
     )
 
@@ -99,7 +95,7 @@ def as_json(found: Insured) -> dict[str, Any]:
     return {
         "workloads": found.workloads,
         "do_not_fit": found.apart,
-        "unserved": found.unserved,
+        "unserved": found.pooled.unserved,
         "saved_over_off": None if found.over_rule is None else asdict(found.over_rule),
         "cards": found.pooled.cards,
         "short_of_the_time": found.pooled.short,
@@ -117,7 +113,9 @@ def lines(found: Insured) -> list[str]:
             "a forecast and without it"
         )
     users = ", ".join(f"{name} {count:.1f}" for name, count in found.most)
-    left = f"With the standby pool of the settings and no forecast {found.unserved:.2%} would go unserved"
+    left = (
+        f"With the standby pool of the settings and no forecast {found.pooled.unserved:.2%} would go unserved"
+    )
     size = f"It would have held {found.pooled.cards:.2f} cards on average"
     return [
         f"{left}: {over}.",

@@ -28,7 +28,7 @@ from foreslice.standby.terms import PoolTerms
 from predictor.ports import Floats
 from predictor.steps import DAY_S
 from simulator.coarse import Counts
-from simulator.pool import Excess
+from simulator.pool import Excess, served
 
 PLANNED_EVERY_S = round(REPLAN_S)
 DRAWS = 1000
@@ -89,10 +89,8 @@ def placing(
     left = []
     for risks in (np.zeros_like(rise), rise):
         got, slices = _dealt(excess, needed, risks, grid, sleepers)
-        wanted = excess.full + excess.part
-        late = np.concatenate([got[:1], got[:-1]])
-        served = (1 - share_late) * np.minimum(wanted, got) + share_late * np.minimum(wanted, late)
-        lacked = (wanted - served).sum(axis=1)[grid.test :]
+        by_pool = served(excess, got, share_late)
+        lacked = (excess.full + excess.part - by_pool).sum(axis=1)[grid.test :]
         left.append(np.add.reduceat(lacked, np.arange(0, len(lacked), grid.block)))
     return Placing(slices, *left)
 

@@ -46,7 +46,7 @@ def row(found: Found) -> tuple[str, ...]:
     """Return a policy in words, under `HEAD`."""
     return (
         f"{found.baseline}: {found.pooled.baselines[-1]}",
-        f"{found.unserved:.2%}",
+        f"{found.pooled.unserved:.2%}",
         _ratio(found.over_oracle),
         _ratio(found.over_rule),
         f"{found.pooled.cards:.2f} cards, {found.of_mean:.0%} of mean use",
@@ -85,7 +85,7 @@ def as_json(
                     {
                         "baseline": each.baseline,
                         "settings": [str(setting) for setting in each.pooled.baselines],
-                        "unserved": each.unserved,
+                        "unserved": each.pooled.unserved,
                         "over_oracle": each.over_oracle,
                         "over_best_rule": each.over_rule,
                         "pool_cards": each.pooled.cards,

@@ -85,6 +85,11 @@ class Pooled:
     step_s: int
 
     @property
+    def unserved(self) -> float:
+        """Share of the work that was left."""
+        return float(self.ledger.lacked.sum() / self.ledger.asked.sum())
+
+    @property
     def cards(self) -> float:
         """Cards that the pool took on average."""
         return float(self.slices.mean() * self.slice_cards)
@@ -144,7 +149,8 @@ def pooled(
         excess = _excess(fleet, held)
         for quantile in QUANTILES:
             slices = _slices(fleet, excess.needed, quantile)
-            tried[setting, quantile] = _ledger(fleet, held, excess, slices)
+            gets = _gets(fleet, excess, slices)
+            tried[setting, quantile] = _ledger(fleet, held, excess, slices, gets)
     knobs, every = list(tried), Ledger.joined(tried.values())
     first, last = grid.first_block, len(every.asked)
     starts = list(range(first, last, grid.by_day))
@@ -240,10 +246,18 @@ def _slices(fleet: _Fleet, needed: Counts, quantile: float) -> Counts:
     return np.where(total > fleet.most, slices * fleet.most // np.maximum(total, 1), slices)
 
 
-def _ledger(fleet: _Fleet, held: Counts, excess: Excess, slices: Counts) -> Ledger:
+def _gets(fleet: _Fleet, excess: Excess, slices: Counts) -> Counts:
+    """Return the slices that each workload gets of its group's, by step."""
+    gets = np.zeros_like(excess.full)
+    for place, group in enumerate(fleet.groups):
+        gets[:, group] = dealt(excess.among(group), slices[:, place])
+    return gets
+
+
+def _ledger(fleet: _Fleet, held: Counts, excess: Excess, slices: Counts, gets: Counts) -> Ledger:
     grid = fleet.grid
     starts = np.arange(0, grid.steps, grid.block)
-    by_pool = _served(fleet, excess, slices)
+    by_pool = served(excess, gets, fleet.share_late)
     lacked = np.maximum(excess.full + excess.part - by_pool, 0.0) * fleet.carries
     # The pool is paid all the time, also while some of its workloads do not count.
     used = (held * fleet.counts) @ fleet.cards + slices.sum(axis=1) * fleet.slice_cards
@@ -253,13 +267,6 @@ def _ledger(fleet: _Fleet, held: Counts, excess: Excess, slices: Counts) -> Ledg
         np.add.reduceat(lacked.sum(axis=1), starts)[np.newaxis],
         np.add.reduceat(asked, starts),
     )
-
-
-def _served(fleet: _Fleet, excess: Excess, slices: Counts) -> Floats:
-    by_pool = np.zeros(excess.part.shape)
-    for place, group in enumerate(fleet.groups):
-        by_pool[:, group] = served(excess.among(group), slices[:, place], fleet.share_late)
-    return by_pool
 
 
 def _played(fleet: _Fleet, starts: Sequence[int], chosen: Sequence[tuple[Setting, float]]) -> Pooled:
@@ -276,11 +283,9 @@ def _played(fleet: _Fleet, starts: Sequence[int], chosen: Sequence[tuple[Setting
     slices = np.concatenate(
         [sized[quantile][span] for (_, quantile), span in zip(chosen, spans, strict=True)]
     )
-    gets = np.zeros_like(excess.full)
-    for place, group in enumerate(fleet.groups):
-        gets[:, group] = dealt(excess.among(group), slices[:, place])
+    gets = _gets(fleet, excess, slices)
     scored = slice(grid.test, None)
-    every = _ledger(fleet, held, excess, slices)
+    every = _ledger(fleet, held, excess, slices, gets)
     return Pooled(
         baselines=tuple(setting for setting, _ in chosen),
         ledger=every.of_blocks(np.arange(len(every.asked)) >= grid.first_block),

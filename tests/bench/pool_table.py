@@ -100,7 +100,7 @@ def by_placing(scene: Scene) -> Iterator[Row]:
 
 def _cell(found: Found) -> str:
     ratios = " / ".join(_ratio(one) for one in (found.over_oracle, found.over_rule))
-    return f"{ratios} at {found.unserved:.2%}; {found.of_mean:.0%}"
+    return f"{ratios} at {found.pooled.unserved:.2%}; {found.of_mean:.0%}"
 
 
 def _spread(found: Sequence[Found]) -> str:
@@ -112,7 +112,7 @@ def _spread(found: Sequence[Found]) -> str:
         values = [np.inf if (value := getattr(one, name)) is None else value for one in found]
         middle, ends = np.median(values), (min(values), max(values))
         said.append(f"{middle:.2f} [{ends[0]:.2f} {ends[1]:.2f}]")
-    left = [one.unserved for one in found]
+    left = [one.pooled.unserved for one in found]
     return f"{' / '.join(said)} at {np.median(left):.2%} [{min(left):.2%} {max(left):.2%}]"
 
 

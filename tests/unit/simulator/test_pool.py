@@ -29,13 +29,15 @@ def test_filled_slices_come_first_then_the_fullest(there, gets):
 
 
 def test_what_wakes_at_once_serves_all_that_it_was_woken_for():
-    assert [[1.0, 0.3]] == served(excess([1.0, 0.3]), slices(2), 0.0).round(9).tolist()
+    needs = excess([1.0, 0.3])
+
+    assert [[1.0, 0.3]] == served(needs, dealt(needs, slices(2)), 0.0).round(9).tolist()
 
 
 def test_while_it_wakes_slices_are_where_they_were():
     steps = excess([1.0, 0.0], [0.0, 1.0])
 
-    assert [[1.0, 0.0], [0.0, 0.5]] == served(steps, slices(1, 1), 0.5).tolist()
+    assert [[1.0, 0.0], [0.0, 0.5]] == served(steps, dealt(steps, slices(1, 1)), 0.5).tolist()
 
 
 def test_wakes_are_counted_where_more_is_woken():
@@ -47,9 +49,8 @@ def test_wakes_are_counted_where_more_is_woken():
 @given(lacked=LACKED, there=st.integers(0, 8), late=st.floats(0, 1))
 def test_no_slice_is_given_twice_and_nothing_is_served_that_was_not_asked(lacked, there, late):
     needs = Excess.of(np.array(lacked), 1.0)
-    everywhere = np.full(len(lacked), there)
-    gets = dealt(needs, everywhere)
-    came = served(needs, everywhere, late)
+    gets = dealt(needs, np.full(len(lacked), there))
+    came = served(needs, gets, late)
 
     assert (gets.sum(axis=1) == np.minimum(there, needs.needed.sum(axis=1))).all()
     assert (came <= needs.full + needs.part + 1e-9).all()
@@ -59,6 +60,7 @@ def test_no_slice_is_given_twice_and_nothing_is_served_that_was_not_asked(lacked
 @given(lacked=LACKED, there=st.integers(0, 8))
 def test_a_slice_more_serves_no_less(lacked, there):
     needs = Excess.of(np.array(lacked), 1.0)
-    fewer, more = (served(needs, np.full(len(lacked), n), 0.0).sum() for n in (there, there + 1))
+    gets = (dealt(needs, np.full(len(lacked), n)) for n in (there, there + 1))
+    fewer, more = (served(needs, each, 0.0).sum() for each in gets)
 
     assert more >= fewer - 1e-9
