@@ -240,10 +240,16 @@ def _slices(fleet: _Fleet, needed: Counts, quantile: float) -> Counts:
         for place, group in enumerate(fleet.groups):
             slices[start : start + day, place] = slices_for(past[:, group], quantile)
     slices[:day] = slices[day] if len(needed) > day else 0
-    if fleet.most is None:
-        return slices
+    return slices if fleet.most is None else _at_most(fleet.most, slices)
+
+
+def _at_most(most: int, slices: Counts) -> Counts:
+    """Return what groups get of so many slices, by step: in proportion, the largest remainders first."""
     total = slices.sum(axis=1, keepdims=True)
-    return np.where(total > fleet.most, slices * fleet.most // np.maximum(total, 1), slices)
+    shares, rest = np.divmod(slices * most, np.maximum(total, 1))
+    rank = np.argsort(np.argsort(-rest, axis=1, kind="stable"), axis=1)
+    left = most - shares.sum(axis=1, keepdims=True)
+    return np.where(total > most, shares + (rank < left), slices)
 
 
 def _gets(fleet: _Fleet, excess: Excess, slices: Counts) -> Counts:

@@ -36,8 +36,8 @@ def courses(*, together):
     return made
 
 
-def came(*, together, sleepers=None, wake_s=10.0):
-    terms = Terms(sleepers, wake_s)
+def came(*, together, sleepers=None, wake_s=10.0, most=None):
+    terms = Terms(sleepers, wake_s, most=most)
     [found] = pooled(courses(together=together), GRID, BASELINES["rule"], terms, [0.01])
     return found
 
@@ -64,6 +64,14 @@ def test_bursts_that_meet_take_a_pool_for_each(apart):
 
 def test_fewer_sleepers_on_a_slice_take_more_slices(apart):
     assert apart.cards < came(together=False, sleepers=2).cards
+
+
+@pytest.mark.parametrize("most", [0, 2, 4])
+def test_groups_that_want_more_than_there_may_be_share_all_of_it(most):
+    """Three groups that want as much as each other: what does not go up evenly goes to one of them."""
+    found = came(together=True, sleepers=2, most=most)
+    assert {most} == set(found.slices.tolist())
+    assert (found.gets.sum(axis=1) <= most).all()
 
 
 def test_what_wakes_slowly_serves_less(apart):
