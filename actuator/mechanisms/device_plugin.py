@@ -159,16 +159,10 @@ def with_shape(pod_spec: Json, shape: Shape, hosts: Sequence[Host]) -> Json:
 
 def _offering(shape: Shape, hosts: Sequence[Host]) -> tuple[str, Host]:
     """Return the resource that a shape is, and a kind of node that offers it as such."""
-    resource = resource_of(None if shape.profile == WHOLE else shape.profile)
+    meant = Shape(shape.board, shape.profile)
     for host in hosts:
-        if host.board.id == shape.board:
-            if host.replicas > 1:
-                if shape == host.shape(host.sliced_as, 1):
-                    return host.sliced_as, host
-                continue
-            if host.single == shape.profile or (shape.is_whole and host.single is None):
-                return GPU, host
-            if not shape.is_whole and host.single is None:
+        for resource in (host.sliced_as, resource_of(None if shape.is_whole else shape.profile)):
+            if host.shape(resource, 1) == meant:
                 return resource, host
     raise RefusedError(f"no node of the fleet offers {shape} by its device plugin")
 

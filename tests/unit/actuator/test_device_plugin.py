@@ -146,6 +146,7 @@ class TestTimeSlices:
         ("hosts", "profile", "resource", "selector", "memory"),
         [
             ([RENAMED, H100], "25/100", "nvidia.com/gpu.shared", None, "0.225"),
+            ([H100, RENAMED], "25/100", "nvidia.com/gpu.shared", None, "0.225"),
             ([RENAMED, H100], "whole", "nvidia.com/gpu", None, "0.900"),
             ([QUARTERS, H100], "whole", "nvidia.com/gpu", {"product": H100.product}, "0.900"),
             ([QUARTERS, H100], "25/100", "nvidia.com/gpu", {"product": QUARTERS.product}, "0.225"),
