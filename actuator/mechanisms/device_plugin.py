@@ -19,7 +19,7 @@ from actuator.mechanisms.engine_memory import UTILISATION, is_told, memory_taken
 from fleet.boards import Board
 from fleet.errors import RefusedError
 from fleet.mechanism import ENGINE_BUFFER, MECHANISMS, memory_utilization
-from fleet.shape import WHOLE, Shape, time_slice
+from fleet.shape import Shape, time_slice
 
 GPU = "nvidia.com/gpu"
 SHARED_GPU = f"{GPU}.shared"
@@ -110,25 +110,30 @@ def shape_asked(pod_spec: Json, hosts: Iterable[Host]) -> Shape:
     return shape
 
 
-def bound_of(shape: Shape) -> float:
+def _bound_of(shape: Shape) -> float:
     """Return the largest part of its card's memory that an engine may take, as it sees the card."""
     if not shape.hundredths:
         return 1 - ENGINE_BUFFER
     return memory_utilization(MECHANISMS["time-slicing"], shape.hundredths)
 
 
-def is_kept(container: Json, shape: Shape) -> bool:
-    """Return whether an engine is told to leave the memory of others alone; only a time slice has others."""
+def are_kept(pod_spec: Json, shape: Shape) -> bool:
+    """Return whether a pod's engines leave the memory of others alone; only a time slice has others."""
+    places = {place for place, _, _ in _asked(pod_spec) if place >= 0}
+    return all(_is_kept(pod_spec["containers"][place], shape) for place in places)
+
+
+def _is_kept(container: Json, shape: Shape) -> bool:
     taken = memory_taken(container)
-    return not shape.hundredths or (taken is not None and taken <= bound_of(shape))
+    return not shape.hundredths or (taken is not None and taken <= _bound_of(shape))
 
 
 def _refuse_unkept(container: Json, shape: Shape) -> None:
-    if not is_kept(container, shape):
+    if not _is_kept(container, shape):
         taken = memory_taken(container) or "an unknown part"
         raise RefusedError(
             f"its engine takes {taken} of the memory of a card in time slices, where nothing keeps it to "
-            f"{bound_of(shape)}: write --gpu-memory-utilization=$({UTILISATION}), or a value up to that"
+            f"{_bound_of(shape)}: write --gpu-memory-utilization=$({UTILISATION}), or a value up to that"
         )
 
 
@@ -138,7 +143,7 @@ def with_shape(pod_spec: Json, shape: Shape, hosts: Sequence[Host]) -> Json:
     wanted, host = _offering(shape, hosts)
     changed = copy.deepcopy(pod_spec)
     if is_told(changed["containers"][container]):
-        changed["containers"][container] = told(changed["containers"][container], bound_of(shape))
+        changed["containers"][container] = told(changed["containers"][container], _bound_of(shape))
     _refuse_unkept(changed["containers"][container], shape)
     held = changed["containers"][container]["resources"]
     for part in _PARTS:

@@ -53,15 +53,9 @@ def size_of(body: Json) -> int:
     return size
 
 
-def set_of(leader: Json) -> Json:
-    """Return what selects the pods of all groups of the set that a leader is of."""
-    return {"matchLabels": {SET_NAME: labels_of(leader)[SET_NAME]}}
-
-
-def members(pods: Sequence[Json], leader: Json) -> list[Json]:
-    """Return the pods of the group that a pod leads, itself among them."""
-    asked = {label: labels_of(leader).get(label) for label in (SET_NAME, GROUP_INDEX)}
-    return [pod for pod in pods if all(labels_of(pod).get(label) == held for label, held in asked.items())]
+def group_of(leader: Json) -> Json:
+    """Return what selects the pods of the group that a pod leads, itself among them."""
+    return {"matchLabels": {label: labels_of(leader).get(label, "") for label in (SET_NAME, GROUP_INDEX)}}
 
 
 def grouped_shape(shape: Shape, size: int) -> Shape:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from actuator.manifest import GROUP, Json, key_of
-from actuator.mechanisms.device_plugin import GPU, SHARED_GPU, Host, is_kept, profile_of
-from actuator.objects.granted import is_card, resources_asked
+from actuator.mechanisms.device_plugin import GPU, SHARED_GPU, Host, are_kept, profile_of
+from actuator.objects.granted import resources_asked
 from actuator.objects.nodes import Offered, board_of, offered_by
 from actuator.objects.pods import is_over
 from actuator.objects.slices import amount
@@ -117,13 +117,7 @@ def _are_kept(pods: Iterable[Json], board: Board, offered: Offered) -> bool:
     if offered.replicas == 1:
         return True
     slice_ = time_slice(board, offered.replicas)
-    tenants = (c for pod in pods for c in pod["spec"].get("containers") or () if _asks_card(c))
-    return all(is_kept(container, slice_) for container in tenants)
-
-
-def _asks_card(container: Json) -> bool:
-    asked = container.get("resources") or {}
-    return any(is_card(name) for part in ("requests", "limits") for name in asked.get(part) or ())
+    return all(are_kept(pod["spec"], slice_) for pod in pods)
 
 
 @lru_cache(maxsize=4096)

@@ -19,7 +19,7 @@ from actuator.manifest import (
 )
 from actuator.mechanisms import device_plugin as plugin
 from actuator.mechanisms.dra import DRIVER, shape_asked
-from actuator.objects.groups import grouped, grouped_shape, members, set_of, size_of, workers_of
+from actuator.objects.groups import group_of, grouped, grouped_shape, size_of, workers_of
 from actuator.objects.holds import may_take_held
 from actuator.objects.hosts import host_amount
 from actuator.objects.plugged import Plugged
@@ -218,9 +218,7 @@ class Observer:
         asked: Mapping[str, Shape],
     ) -> Replica:
         """Return a pod, or the group that it leads, as a replica."""
-        others = (
-            [pod for pod in members(find(set_of(leader)), leader) if pod is not leader] if size > 1 else []
-        )
+        others = [pod for pod in find(group_of(leader)) if pod is not leader] if size > 1 else []
         found = [_replica(pod, variant, got(pod), asked) for pod in (leader, *others)]
         return grouped(found, size)
 

@@ -14,7 +14,7 @@ from actuator.layouts.named import is_ours, name_of, other_of
 from actuator.layouts.node import is_held, progress_of
 from actuator.layouts.rollout import Seen
 from actuator.manifest import GROUP, Json, key_of, labels_of
-from actuator.mechanisms.device_plugin import GPU, SHARED_GPU, is_kept
+from actuator.mechanisms.device_plugin import GPU, SHARED_GPU, are_kept
 from actuator.objects.granted import resources_asked
 from actuator.objects.nodes import board_of, offered_by
 from actuator.objects.pods import is_over
@@ -168,8 +168,4 @@ def _holds_card(pod: Json) -> bool:
 
 def _may_stay(pod: Json, board: Board, wanted: int) -> bool:
     """Return whether a tenant leaves the memory of so many others alone."""
-    if wanted == 1:
-        return False
-    slice_ = time_slice(board, wanted)
-    holders = [c for c in pod["spec"].get("containers") or () if resources_asked({"containers": [c]})]
-    return all(is_kept(container, slice_) for container in holders)
+    return wanted > 1 and are_kept(pod["spec"], time_slice(board, wanted))
