@@ -9,6 +9,7 @@ from threading import Lock
 
 from actuator.kube.resources import NODES, PODS, SERVING, Resource
 from actuator.manifest import Json, key_of, version_of
+from actuator.mechanisms.engine_memory import memory_words
 from actuator.objects.writers import without_other_fields
 from fleet.workload import WorkloadKey
 
@@ -136,16 +137,19 @@ def _trimmed(resource: Resource, body: Json) -> Json:
 
 
 def _of_many(resource: Resource, body: Json) -> Json:
-    """Return the part of a node or pod that is read, of containers what they ask for."""
+    """Return the part of a node or pod that is read, of containers what they ask for and are told to take."""
     parts = ((part, body.get(part) or {}, names) for part, names in _READ[resource].items())
     kept = {part: {name: of[name] for name in names if name in of} for part, of, names in parts}
     for containers in ("containers", "initContainers"):
         if containers in kept["spec"]:
-            kept["spec"][containers] = [
-                {key: one[key] for key in ("resources", "restartPolicy") if key in one}
-                for one in kept["spec"][containers]
-            ]
+            kept["spec"][containers] = [_of_container(one) for one in kept["spec"][containers]]
     return resource.named(kept)
+
+
+def _of_container(container: Json) -> Json:
+    kept: Json = {key: container[key] for key in ("resources", "restartPolicy") if key in container}
+    words = memory_words(container)
+    return {**kept, "args": words} if words else kept
 
 
 def _said(body: Json | None) -> Json | None:

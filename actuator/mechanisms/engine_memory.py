@@ -30,6 +30,12 @@ def memory_taken(container: Json) -> float | None:
         return None
 
 
+def memory_words(container: Json) -> list[str]:
+    """Return arguments that say what a container says of its engine's memory, and nothing else of it."""
+    taken = memory_taken(container)
+    return [] if taken is None else [f"--gpu-memory-utilization={taken}"]
+
+
 def is_told(container: Json) -> bool:
     """Return whether an engine takes what its environment tells it."""
     return f"$({UTILISATION})" in _words(container)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actuator.mechanisms.engine_memory import UTILISATION, memory_taken, told
+from actuator.mechanisms.engine_memory import UTILISATION, memory_taken, memory_words, told
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,7 @@ from actuator.mechanisms.engine_memory import UTILISATION, memory_taken, told
 )
 def test_it_is_what_the_arguments_come_to(taken, container):
     assert taken == memory_taken(container)
+    assert taken == memory_taken({"args": memory_words(container)})
 
 
 def test_what_an_engine_is_told_takes_the_place_of_what_it_was_told_before():

@@ -278,3 +278,27 @@ def test_what_the_plugin_of_a_node_with_published_cards_says_is_no_kind_of_node(
         cluster.create_variant(key_of(body), "plain-half", HALF)
     made = server.objects[DEPLOYMENTS.path("shop")]["plain-half"]["spec"]["template"]["spec"]
     assert {"nvidia.com/mig-3g.40gb": "1"} == made["containers"][0]["resources"]["limits"]
+
+
+@pytest.mark.parametrize(("memory", "offered"), [("0.2", 4), ("0.9", 1)])
+def test_beside_a_tenant_of_a_time_slice_that_keeps_to_its_memory_there_is_room(
+    server, lead, memory, offered
+):
+    """What it takes is told by its environment, of which nothing else is kept."""
+    labels = {"nvidia.com/gpu.product": H100_80GB.product_names[0], "nvidia.com/gpu.replicas": "4"}
+    node = {"metadata": {"name": "n9", "labels": labels}, "status": {"allocatable": {"nvidia.com/gpu": "4"}}}
+    server.put(NODES.path(), node)
+    container = {
+        "name": "engine",
+        "args": ["--gpu-memory-utilization=$(PART)"],
+        "env": [{"name": "PART", "value": memory}],
+        "resources": {"limits": {"nvidia.com/gpu": "1"}},
+    }
+    tenant = {
+        "metadata": {"namespace": "others", "name": "tenant", "uid": "u-tenant"},
+        "spec": {"nodeName": "n9", "containers": [container]},
+    }
+    server.put(PODS.path(), tenant)
+    with closing(KubeCluster(server, ["shop"], lead)) as cluster:
+        [pool] = [pool for pool in cluster.view([WEB]).pools if pool.node == "n9"]
+    assert offered == len(pool.devices)

@@ -40,10 +40,14 @@ def test_objects_say_what_they_are_and_leave_out_who_owns_their_fields(mirror):
 
 def test_of_a_pod_is_kept_what_is_read_and_no_secret_of_its_containers(mirror):
     asks = {"resources": {"requests": {"cpu": "2"}}}
-    body = pod(spec={"nodeName": "n0", "containers": [{"env": [{"name": "TOKEN", "value": "s"}], **asks}]})
+    env = [{"name": "TOKEN", "value": "s"}, {"name": "PART", "value": "0.2"}]
+    words = ["--api-key=$(TOKEN)", "--gpu-memory-utilization=$(PART)"]
+    bare, engine = {"env": env, **asks}, {"env": env, "command": ["serve"], "args": words, **asks}
+    body = pod(spec={"nodeName": "n0", "containers": [bare, engine]})
     mirror.take(SHOP, {**body, "status": {"phase": "Running", "hostIP": "10.0.0.1"}})
     kept = mirror.get(SHOP, "web")
-    assert {"nodeName": "n0", "containers": [asks]} == kept["spec"]
+    told = {"args": ["--gpu-memory-utilization=0.2"], **asks}
+    assert {"nodeName": "n0", "containers": [asks, told]} == kept["spec"]
     assert {"phase": "Running"} == kept["status"]
 
 
