@@ -60,8 +60,7 @@ def run_backtest(asked: Asked, *, plot: Path | None, as_json: bool) -> None:
     )
     recipes = Recipes(chosen(asked.recipe, asked.config, "own"), shipped("pooled"))
     if plot is not None:
-        with output.writable(plot):
-            plot.touch()
+        output.check_writable(plot)
     with show.progress() as on_progress:
         runs, skipped = _chosen(asked, question)
         done, cost = scored(runs, question, recipes, on_progress)

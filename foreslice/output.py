@@ -31,6 +31,12 @@ def writable(file: Path) -> Iterator[None]:
         ) from error
 
 
+def check_writable(file: Path) -> None:
+    """Raise `InputError` if a file cannot be written: asked before the work of which it is to tell."""
+    with writable(file):
+        file.open("ab").close()
+
+
 def let_go() -> None:
     """Send nowhere what is printed from here on, and what Python still holds back until it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

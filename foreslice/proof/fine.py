@@ -171,8 +171,7 @@ def _pages(settings: ReplayFleet, page: Path | None) -> list[Path | None]:
     several = len(settings.lags) > 1
     paths = [page.with_stem(f"{page.stem}-{written(lag_s)}") if several else page for lag_s in settings.lags]
     for path in paths:
-        with output.writable(path):
-            path.touch()
+        output.check_writable(path)
     return [*paths]
 
 

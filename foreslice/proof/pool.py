@@ -30,8 +30,7 @@ def run_pool(
             cannot be written.
     """
     if report is not None:
-        with output.writable(report):
-            report.touch()
+        output.check_writable(report)
     settings = read_fleet(fleet)
     scene = scene_of(read_trace(trace), settings.terms(), seed)
     if asked.workloads is not None:

@@ -66,8 +66,7 @@ def run_replay(
     """
     wanted = policies_of(policies)
     if page is not None:
-        with output.writable(page):
-            page.touch()
+        output.check_writable(page)
     with show.progress() as on_progress:
         done = replayed(trace, fleet, wanted, seed, on_progress)
     if page is not None:

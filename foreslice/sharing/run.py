@@ -52,8 +52,7 @@ def run_sharing(source: Live | Dumped, out: Path | None, *, as_json: bool) -> No
         UnavailableError: The API server or Prometheus does not answer.
     """
     if out is not None:
-        with output.writable(out):
-            out.touch()
+        output.check_writable(out)
     sharing = _live(source) if isinstance(source, Live) else _dumped(source)
     if out is not None:
         out.write_text(page(sharing), encoding="utf-8")

@@ -190,6 +190,7 @@ def test_nothing_found_is_said(tmp_path, capsys):
         ("none.prom: cannot be read (No such file or directory)", {"metrics": "none.prom"}),
         ("none.yaml: cannot be read", {"objects": "none.yaml"}),
         ("gone/page.html: cannot be written (No such file or directory)", {"out": "gone/page.html"}),
+        ("cannot be written (Is a directory)", {"out": "."}),
     ],
 )
 def test_what_cannot_be_used_is_one_line(dumped, tmp_path, expected, given):
