@@ -188,7 +188,10 @@ def _wish(door: Door, order: Order) -> Wish:
 
 
 def _steps(node: str, take: Turn, *, is_dry: bool) -> Iterator[Step]:
-    """Yield steps until nothing is left to do; what was changed meanwhile is looked at again."""
+    """Yield steps until nothing is left to do; what was changed meanwhile is looked at again.
+
+    Once a first turn was taken, a server that does not answer is waited for.
+    """
     told = show.console(to_stderr=True)
     last = ""
     with told.status(f"{node}: looking") as status:
@@ -201,6 +204,8 @@ def _steps(node: str, take: Turn, *, is_dry: bool) -> Iterator[Step]:
                 time.sleep(TURN_S)
                 continue
             except UnavailableError as error:
+                if not last:
+                    raise
                 status.update(f"{node}: {error}; trying again")
                 time.sleep(TURN_S)
                 continue

@@ -8,9 +8,11 @@ import yaml
 from typer.testing import CliRunner
 
 from actuator.layouts.named import entries_of
-from fleet.errors import InputError
+from fleet.errors import InputError, UnavailableError
 from foreslice.cli import app
 from foreslice.relayout import Order, apply_layout, cuts_in
+from foreslice.reslice import apply_slices
+from tests.ports import free_port
 
 CASES = Path(__file__).parents[2] / "data" / "cases"
 (N01,) = CASES.glob("N01-*")
@@ -180,9 +182,28 @@ def test_what_is_no_cut_is_said(text, said):
         cuts_in(text)
 
 
-def test_the_manager_is_named_with_its_namespace(tmp_path):
-    config = tmp_path / "settings.yaml"
-    head = "version: v1\nmetrics: {source: prometheus, url: 'http://p'}\ncluster: {kind: kubernetes}\n"
-    config.write_text(head + "workloads:\n  - {name: a, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}\n")
+@pytest.fixture
+def config(tmp_path):
+    """Settings whose API server does not answer."""
+    at = {"cluster": {"server": f"http://127.0.0.1:{free_port()}"}, "name": "a"}
+    context = {"context": {"cluster": "a", "user": "a"}, "name": "a"}
+    kubeconfig = {"kind": "Config", "clusters": [at], "contexts": [context], "current-context": "a"}
+    (tmp_path / "kubeconfig").write_text(json.dumps(kubeconfig | {"users": [{"name": "a", "user": {}}]}))
+    path = tmp_path / "settings.yaml"
+    path.write_text(
+        "version: v1\nmetrics: {source: prometheus, url: 'http://p'}\n"
+        "cluster: {kind: kubernetes, kubeconfig: kubeconfig}\n"
+        "workloads:\n  - {name: a, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}\n"
+    )
+    return path
+
+
+def test_the_manager_is_named_with_its_namespace(config):
     with pytest.raises(InputError, match=r"^--manager: mig is no namespace/name; name the"):
         apply_layout(config, Order("n", "day", "", "mig"), is_dry=True, as_json=False)
+
+
+@pytest.mark.parametrize("is_dry", [True, False])
+def test_a_server_that_never_answered_is_not_waited_for(config, is_dry):
+    with pytest.raises(UnavailableError, match=r"^GET /api/v1/"):
+        apply_slices(config, "n", "gpu-operator/plugin", 4, is_dry=is_dry, as_json=False)
