@@ -35,7 +35,7 @@ def part(
         here = {sleeper.workload for sleeper in pool.sleepers}
         if pool.hold is not None:
             here.add(pool.hold.workload)
-        for workload in here & {*leaving}:
+        for workload in sorted(here & {*leaving}):
             yield workload
             with suppress(ConflictError):  # somebody was faster: what stands then is looked at next time
                 _part(dormitory, pool, workload, at_s)
@@ -46,11 +46,11 @@ def _part(dormitory: Dormitory, pool: PoolSlice, workload: WorkloadKey, at_s: fl
     if sleeper is None:
         dormitory.hold(pool, None, pool.barred)
         if not pool.sleepers:
-            pool = next(one for one in dormitory.slices(pool.namespace) if one.name == pool.name)
-            dormitory.drop(pool)
+            for free in (one for one in dormitory.slices(pool.namespace) if one.name == pool.name):
+                dormitory.drop(free)
     elif sleeper.is_leaving:
         return
-    elif (hold is None or hold.workload == workload) and (hold is None or hold.doing is not Doing.LEAVING):
+    elif hold is None or (hold.workload == workload and hold.doing is not Doing.LEAVING):
         dormitory.hold(pool, Hold(workload, Doing.LEAVING, at_s), pool.barred)
     elif sleeper.is_open:
         dormitory.turn(pool, sleeper, is_open=False, at_s=at_s)

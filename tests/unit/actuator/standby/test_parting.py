@@ -86,6 +86,26 @@ def test_a_slice_that_all_have_left_goes_too(place):
     assert 0.0 == place.lost()
 
 
+class Swift(ObjectDormitory):
+    """Objects of a pool in which somebody else drops a slice as soon as nobody has it."""
+
+    def hold(self, pool, hold, barred):
+        super().hold(pool, hold, barred)
+        if hold is None:
+            [free] = self.slices(pool.namespace)
+            self.drop(free)
+
+
+def test_a_slice_that_somebody_else_drops_first_is_gone_all_the_same(place):
+    left(place, BEE)
+    swift = Swift(PoolObjects(place.store), [H100_80GB], sleeping_engines()["vllm"], 0.9)
+    while place.pod("ant-s") is not None:
+        list(part(swift, "shop", [ANT], place.now_s))
+        place.wait(TURN_S)
+    assert [ANT] == list(part(swift, "shop", [ANT], place.now_s))
+    assert [] == list(swift.slices("shop"))
+
+
 def test_a_service_that_turns_the_pool_beside_it_neither_lets_it_in_again_nor_loses_a_request(place):
     """At first it has not heard of the pause, and wants both to sleep there."""
     pause(place, "ant")
