@@ -16,9 +16,9 @@ def hold_rooms(cluster: Cluster, held: Iterable[Hold], wanted: Iterable[Hold]) -
     A device changes hands by a release now and a hold once that is seen. What the cluster refuses is tried
     once a turn, and not for each device.
     """
-    there = {hold.device: hold for hold in held}
-    due = {hold.device: hold for hold in wanted}
-    writes = [partial(cluster.release, hold) for device, hold in there.items() if due.get(device) != hold]
+    seen, due = tuple(held), {hold.device: hold for hold in wanted}
+    there = {hold.device for hold in seen}
+    writes = [partial(cluster.release, hold) for hold in seen if due.get(hold.device) != hold]
     writes += [partial(cluster.hold, hold) for device, hold in due.items() if device not in there]
     return tuple(_first_refusal(writes))
 

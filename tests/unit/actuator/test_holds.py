@@ -148,6 +148,13 @@ class TestHoldingRooms:
         assert () == hold_rooms(cluster, [hold(), hold(OTHER)], [hold(OTHER), hold(("n0", "gpu-1"))])
         assert [("release", "chat", "0"), ("hold", "chat", "1")] == cluster.made
 
+    @pytest.mark.parametrize("held", [(hold(), hold(until_s=-inf)), (hold(until_s=-inf), hold())])
+    def test_of_two_that_say_the_same_device_only_the_one_that_is_wanted_stays(self, held):
+        """A rule of ours that somebody wrote says another device than its own, and has expired."""
+        cluster = Writes()
+        assert () == hold_rooms(cluster, held, [hold()])
+        assert [("release", "chat", "0")] == cluster.made
+
     @pytest.mark.parametrize("wanted", [hold(owner=CODE), hold(until_s=UNTIL_S + 60)])
     def test_a_device_changes_hands_by_a_release_and_a_hold_a_turn_later(self, wanted):
         cluster = Writes()
