@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 
 from actuator.manifest import Json, key_of, labels_of
+from actuator.mechanisms.device_plugin import GPU, profile_of
 from actuator.objects.pods import is_over
 from fleet.errors import InputError
 from fleet.ledgers.kai import Ask, Cards, Instances, Share, bound_gpus, card_mib
@@ -16,8 +17,6 @@ from fleet.workload import WorkloadKey
 QUEUE = "kai.scheduler/queue"
 FRACTION, MEMORY, DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
 CARD_MEMORY = "nvidia.com/gpu.memory"
-
-_CARD, _INSTANCE = "nvidia.com/gpu", "nvidia.com/mig-"
 
 # What both Go's ParseFloat and a Kubernetes quantity take (pkg/binder/plugins/gpusharing/gpu-request).
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -45,19 +44,18 @@ def queued(pods: Iterable[Json], nodes: Iterable[Json], ours: Collection[Workloa
         nodes: Nodes.
         ours: Pods of workloads that are looked after: they are counted by what they run on.
     """
-    waiting = {
-        key_of(pod): (queue, node, pod)
+    bound = [
+        (queue, node, pod)
         for pod in pods
-        if (queue := labels_of(pod).get(QUEUE)) and (node := pod["spec"].get("nodeName")) and not is_over(pod)
-    }
-    cards = (
-        {key_of(node).name: str(labels_of(node).get(CARD_MEMORY, "")) for node in nodes} if waiting else {}
-    )
+        if (queue := labels_of(pod).get(QUEUE))
+        and (node := pod["spec"].get("nodeName"))
+        and not is_over(pod)
+        and key_of(pod) not in ours
+    ]
+    cards = {key_of(node).name: str(labels_of(node).get(CARD_MEMORY, "")) for node in nodes} if bound else {}
     held: defaultdict[str, float] = defaultdict(float)
-    for key, (queue, node, pod) in waiting.items():
-        if key not in ours:
-            label = cards.get(node, "")
-            held[queue] += sum(_counts(ask, label) for ask in _asked(pod))
+    for queue, node, pod in bound:
+        held[queue] += sum(_counts(ask, cards.get(node, "")) for ask in _asked(pod))
     return {queue: gpus for queue, gpus in held.items() if gpus}
 
 
@@ -77,8 +75,8 @@ def _asked(pod: Json) -> Iterator[Ask]:
         yield Share(portion, mib, _count(annotations.get(DEVICES, 1)))
     for container in pod["spec"].get("containers") or ():
         limits: Json = (container.get("resources") or {}).get("limits") or {}
-        yield Cards(_count(limits.get(_CARD, 0)))
-        yield Instances({n: _count(k) for n, k in limits.items() if n.startswith(_INSTANCE)})
+        yield Cards(_count(limits.get(GPU, 0)))
+        yield Instances({n: _count(k) for n, k in limits.items() if profile_of(n)})
 
 
 def _count(number: object) -> int:
