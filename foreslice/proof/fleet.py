@@ -55,7 +55,7 @@ class Terms:
         reading: How demand moves inside a step: jump or glide.
         sizes: What sizes are drawn from, `None` = as the trace says.
         models: Models by what workloads call them.
-        pool: Shape of a standby pool's slices, `None` = there is none.
+        pool: Given a workload, the slices of a standby pool that it may join; `None` = there is none for it.
     """
 
     boards: tuple[Board, ...]
@@ -64,7 +64,7 @@ class Terms:
     reading: str = "jump"
     sizes: Sizes | None = None
     models: Mapping[str, ModelSpec] = field(default_factory=lambda: MODELS)
-    pool: Shape | None = None
+    pool: Callable[[Workload], Shape | None] = lambda _: None
 
 
 class ReplayFleet(Group):

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from fleet.shape import Shape
+from fleet.workload import Way, Workload
 from foreslice.proof.books import Book
 from foreslice.proof.pooled import BASELINES, Pooled, Terms, pooled
 from foreslice.proof.spread import Saving, saved
@@ -27,8 +29,8 @@ class Insured:
     """A pool beside a run.
 
     Attributes:
-        workloads: Workloads that fit on its slices, in the order of what is said by place.
-        apart: Workloads that do not.
+        workloads: Workloads that may join and fit on its slices, in the order of what is said by place.
+        apart: Other workloads.
         pooled: What came of it, the rule without a forecast as baseline.
         over_rule: What it saves over the best rule without a pool, in hindsight and at no more unserved work;
             `None` where no rule leaves so little.
@@ -49,6 +51,11 @@ class Insured:
     def together(self) -> list[list[str]]:
         """Who would have slept together."""
         return [[self.workloads[at] for at in group] for group in self.pooled.groups]
+
+
+def bed_of(terms: PoolTerms, workload: Workload) -> Shape | None:
+    """Return the slices on which a workload may sleep as far as settings say, `None` = none."""
+    return terms.shape if workload.tier in terms.tiers and workload.way is Way.OWN else None
 
 
 def insured(run: Run, terms: PoolTerms, unserved: float) -> dict[str, Insured]:
@@ -94,7 +101,7 @@ def as_json(found: Insured) -> dict[str, Any]:
     """Return it as scripts read it."""
     return {
         "workloads": found.workloads,
-        "do_not_fit": found.apart,
+        "not_in_it": found.apart,
         "unserved": found.pooled.unserved,
         "saved_over_off": None if found.over_rule is None else asdict(found.over_rule),
         "cards": found.pooled.cards,
@@ -114,12 +121,13 @@ def lines(found: Insured) -> list[str]:
         )
     users = ", ".join(f"{name} {count:.1f}" for name, count in found.most)
     left = (
-        f"With the standby pool of the settings and no forecast {found.pooled.unserved:.2%} would go unserved"
+        "With a standby pool on the settings' slices, sized by the days before, and no forecast "
+        f"{found.pooled.unserved:.2%} would go unserved"
     )
     size = f"It would have held {found.pooled.cards:.2f} cards on average"
     return [
         f"{left}: {over}.",
         f"{size} and been short in {found.pooled.short:.1%} of the time; wakes a day: {users or 'none'}.",
         f"Sleeping together: {'; '.join(', '.join(group) for group in found.together)}.",
-        *([f"Not on its slices: {', '.join(found.apart)}."] if found.apart else []),
+        *([f"Not in it: {', '.join(found.apart)}."] if found.apart else []),
     ]

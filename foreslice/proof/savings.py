@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from foreslice import output, show
 from foreslice.compose import surroundings_of
 from foreslice.proof.fleet import Terms
 from foreslice.proof.insured import as_json as as_json_pool
-from foreslice.proof.insured import insured, lines
+from foreslice.proof.insured import bed_of, insured, lines
 from foreslice.proof.output import Told, advice, verdict
 from foreslice.proof.scene import LEAST_BEFORE_S, scene_of
 from foreslice.proof.spread import Saving, saved
@@ -126,8 +127,9 @@ def _played(settings: Settings, folder: Path, last_s: float) -> Run:
     demands = _known({str(key): demand_history(read[key]) for key in keys if key in read})
     served: dict[str, Workload] = {str(workload.key): workload for workload in workloads}
     scored_s = max(DAY_S, min(last_s / 2, last_s - LEAST_BEFORE_S) // DAY_S * DAY_S)
-    pool = settings.standby.terms().shape if settings.standby is not None else None
-    terms = Terms(around.boards, served.get, scored_s, models=around.models, pool=pool)
+    terms = Terms(around.boards, served.get, scored_s, models=around.models)
+    if settings.standby is not None:
+        terms = replace(terms, pool=partial(bed_of, settings.standby.terms()))
     scene = scene_of(trace_of(demands), terms, 0)
     return run(scene, Asked(settings.loop.lead, settings.loop.quiet, UNSERVED, ()))
 

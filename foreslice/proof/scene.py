@@ -53,7 +53,7 @@ class Part:
         work: Work by minute, NaN = unknown.
         piece: The slice that it runs on.
         whole: The same of whole cards.
-        bed: The same of slices of the standby pool, `None` = there is none, or it does not fit on one.
+        bed: The same of slices of the standby pool, `None` = it may not join one, or does not fit.
     """
 
     name: str
@@ -224,7 +224,8 @@ def _pieces(
         return float(np.maximum(np.ceil(known / offer.work), 1.0).mean()) * offer.gpu_share
 
     best = min(offers.values(), key=lambda offer: (cards(offer), str(offer.shape)))
-    pool = offers.get(terms.pool) if terms.pool is not None else None
+    shared = terms.pool(workload)
+    pool = offers.get(shared) if shared is not None else None
     several = [one for one in (best, whole, pool) if one is not None]
     estimates = capacity.capacities(workload, [one.shape for one in several], mixes)
     chosen, full, *bed = (
