@@ -49,8 +49,13 @@ def offered_by(node: Json) -> Offered:
     named = ((profile_of(name), count) for name, count in allocatable.items())
     instances = {profile: amount(str(count)) for profile, count in named if profile is not None}
     replicas = max(1, int(labels.get(REPLICAS_LABEL, 1)))
-    name = SHARED_GPU if amount(str(allocatable.get(SHARED_GPU, 0))) else GPU  # kubelets keep old names at 0
-    usable, counted = (amount(str(part.get(name, 0))) for part in (allocatable, capacity))
+    # Kubelets keep old names at 0; where all cards are ill, only the capacity tells which name is in use.
+    counts = {
+        name: tuple(amount(str(part.get(name, 0))) for part in (allocatable, capacity))
+        for name in (GPU, SHARED_GPU)
+    }
+    name = max(counts, key=counts.__getitem__)
+    usable, counted = counts[name]
     if match := _SINGLE.search(labelled):
         instances = {match[1]: usable, **instances}
         return Offered(labelled, product, 0, counted - usable, instances, replicas, match[1])

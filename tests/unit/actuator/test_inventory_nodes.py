@@ -77,6 +77,12 @@ def test_devices_that_are_counted_and_not_offered_are_unhealthy():
     assert ["unhealthy-gpu"] == codes(body)
 
 
+def test_renamed_time_slices_are_counted_while_all_cards_are_ill():
+    body = node({"nvidia.com/gpu.shared": "0"}, {"nvidia.com/gpu.shared": "8"}, gpu_replicas="4")
+
+    assert (0, 2) == (view(body).whole_gpus, view(body).unhealthy_gpus)
+
+
 def test_under_the_single_strategy_gpus_are_instances():
     shown = view(node(whole(14), product="NVIDIA-A100-SXM4-80GB-MIG-1g.10gb"))
 
