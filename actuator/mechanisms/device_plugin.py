@@ -133,7 +133,8 @@ def _refuse_unkept(container: Json, shape: Shape) -> None:
         taken = memory_taken(container) or "an unknown part"
         raise RefusedError(
             f"its engine takes {taken} of the memory of a card in time slices, where nothing keeps it to "
-            f"{_bound_of(shape)}: write --gpu-memory-utilization=$({UTILISATION}), or a value up to that"
+            f"{_bound_of(shape)}: write --gpu-memory-utilization with a value up to that, or with "
+            f"$({UTILISATION}) and its value in env, for which copies are given theirs"
         )
 
 
