@@ -16,7 +16,8 @@ from fleet.boards import Board
 from fleet.errors import ConflictError, RefusedError
 from simulator.api import BUDGET, CONFIG_MAP, NODE, POD, Api
 from simulator.clock import Clock
-from simulator.mig_manager import STATE, Fault, MigManager, Times, label
+from simulator.labels import label
+from simulator.mig_manager import STATE, Fault, MigManager, Times
 
 NAMESPACE, CONFIG_MAP_NAME, FILE = "gpu-operator", "default-mig-parted-config", "config.yaml"
 FIRST = "first-{number}"

@@ -18,13 +18,15 @@ from actuator.inventory.layouts import card_layouts
 from actuator.layouts.format import Configs, configs_in
 from actuator.layouts.named import Cut
 from actuator.layouts.node import CONFIG_LABEL, OPERAND_LABELS, PAUSED
+from actuator.manifest import labels_of
 from actuator.mechanisms.device_plugin import GPU, resource_of
 from actuator.objects.granted import resources_asked
 from fleet.boards import Board
-from fleet.errors import ConflictError, InputError
+from fleet.errors import InputError
 from fleet.mig import realise
-from simulator.api import NODE, POD, Api, Event, Json
+from simulator.api import NODE, POD, Api, Event
 from simulator.clock import Clock
+from simulator.labels import label
 from simulator.workqueue import WorkQueue
 
 STATE = f"{CONFIG_LABEL}.state"
@@ -110,7 +112,7 @@ class MigManager:
         body = event.body
         if body["metadata"]["name"] != self._node:
             return
-        wanted = _labels(body).get(CONFIG_LABEL)
+        wanted = labels_of(body).get(CONFIG_LABEL)
         if wanted and wanted != self._seen:
             self._seen = wanted
             if not self._is_changing:
@@ -203,19 +205,3 @@ def _made(wanted: Mapping[str, int], fault: Fault) -> Mapping[str, int]:
         last = max(wanted, default=None)
         return {profile: n - (profile == last) for profile, n in wanted.items() if n > (profile == last)}
     return wanted
-
-
-def label(api: Api, node: str, labels: Mapping[str, str]) -> None:
-    """Write labels of a node, on whatever else it is meanwhile; one who is gone has none."""
-    while (body := api.get(NODE, None, node)) is not None:
-        metadata = {**body["metadata"], "labels": {**_labels(body), **labels}}
-        try:
-            api.replace({**body, "metadata": metadata})
-        except ConflictError:
-            continue
-        return
-
-
-def _labels(body: Json) -> dict[str, str]:
-    labels: dict[str, str] = body["metadata"].get("labels") or {}
-    return labels

@@ -13,13 +13,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from actuator.manifest import labels_of
 from actuator.mechanisms.device_plugin import GPU, PRODUCT_LABEL, REPLICAS_LABEL, SHARED_GPU
 from actuator.slicing.config import Config, config_in, replicas_in
 from actuator.slicing.node import CONFIG_LABEL, COUNT_LABEL
 from fleet.boards import Board
-from fleet.errors import ConflictError, InputError
-from simulator.api import NODE, Api, Event, Json
+from fleet.errors import InputError
+from simulator.api import NODE, Api, Event
 from simulator.clock import Clock
+from simulator.labels import label
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,9 @@ class SlicingPlugin:
 
     def _on_node(self, event: Event) -> None:
         body = event.body
-        label = (body["metadata"].get("labels") or {}).get(CONFIG_LABEL)
-        if body["metadata"]["name"] == self._node and label and label != self._label:
-            self._label = label
+        name = labels_of(body).get(CONFIG_LABEL)
+        if body["metadata"]["name"] == self._node and name and name != self._label:
+            self._label = name
             self._configure()
 
     def _configure(self) -> None:
@@ -88,12 +90,11 @@ class SlicingPlugin:
             self._clock.after(self._times.again_s, self._configure)
             return
         self._configured = name
+        self._offer({})
         try:
             config = config_in(text, name)
         except InputError:
-            self._offer({})
             return
-        self._offer({})
         self._clock.after(self._times.start_s, partial(self._start, name, config))
 
     def _start(self, name: str, config: Config) -> None:
@@ -124,11 +125,5 @@ class SlicingPlugin:
         self._api.replace_status({**body, "status": status})
 
     def _write_labels(self, name: str, labels: Mapping[str, str]) -> None:
-        body: Json | None = self._api.get(NODE, None, self._node)
-        if body is None or name != self._configured:
-            return
-        metadata = {**body["metadata"], "labels": {**(body["metadata"].get("labels") or {}), **labels}}
-        try:
-            self._api.replace({**body, "metadata": metadata})
-        except ConflictError:
-            self._clock.after(1.0, partial(self._write_labels, name, labels))
+        if name == self._configured:
+            label(self._api, self._node, labels)

@@ -119,3 +119,9 @@ def test_layouts_say_who_holds_which_memory_slice(journal):
         [[1, 1, 1, 1, 2, 2, 0, 0], [0] * 8],
         [[0, 0, 0, 0, 2, 2, 0, 0], [0] * 8],
     ] == layouts(journal, cards, [A, B], 0, 240).tolist()
+
+
+def test_a_holder_is_told_from_all_others_however_many_there_are(journal):
+    many = [workload(f"w{number}").key for number in range(300)]
+    hold(journal, "1", many[-1], "x", 0, None, [0])
+    assert 300 == layouts(journal, [Gpu("x", "n", H100_80GB)], many, 0, 60)[0, 0, 0]
