@@ -1,15 +1,16 @@
 """Layouts of nodes ahead of what will be needed: planned off the tick, made one node at a time within it.
 
 Nothing in memory is needed to go on: how far a node is stands on the node, and what it is to become in the
-MIG manager's file. A node that failed is left alone for a while (`actuator.layouts.rollout`); plans are made
-without it, so that the others carry the need. One that is late is followed and no longer waited for: the next
-begins beside it.
+MIG manager's file; what it does not say any more, somebody else has ended. A node that failed is left alone
+for a while (`actuator.layouts.rollout`); plans are made without it, so that the others carry the need. One
+that is late is followed and no longer waited for: the next begins beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Protocol
 
 from actuator.gate import Terms, keeps
@@ -31,6 +32,7 @@ from fleet.cluster import Fleet, Standing
 from fleet.errors import ConflictError, InputError, RefusedError, UnavailableError
 from fleet.workload import WorkloadKey
 from foreslice.displaced import Begun, overtaken, raised, stranded, with_waiting
+from foreslice.layout_rules import LayoutRules, is_under_way
 
 LATE_AFTER_S = 300.0
 """How long a manager is waited for: as long as it waits for one operand to end (NVIDIA/mig-parted
@@ -39,8 +41,6 @@ pkg/mig/reconfigure)."""
 LONGEST_S = 21_600.0
 """How far ahead layouts are planned at most: the longest window of a forecast."""
 
-DAY_S = 86_400.0
-
 
 class Doors(Door, Protocol):
     """What planning layouts asks of a cluster besides."""
@@ -48,25 +48,6 @@ class Doors(Door, Protocol):
     def nodes(self) -> Sequence[Json]:
         """Return every Node."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutRules:
-    """What the operator lets be done to nodes.
-
-    Attributes:
-        acting: Whether layouts are changed; else it is only said which would be.
-        nodes: Labels of the nodes that may be.
-        dwell_s: A node keeps a layout at least so long.
-        per_day: Changes of one node in a day.
-        lead_s: How long a change is reckoned to take until a first one was made: no figure is published.
-    """
-
-    acting: bool = False
-    nodes: Mapping[str, str] = field(default_factory=dict)
-    dwell_s: float = 3600.0
-    per_day: int = 4
-    lead_s: float = 600.0
 
 
 class Repartition:
@@ -96,15 +77,17 @@ class Repartition:
             ask: Returns what would be decided on if every addition took so many seconds longer.
             now_s: Time, seconds since the epoch.
         """
+        followed = [*self._late.values(), *([self._begun] if self._begun is not None else [])]
         try:
             bodies, configs = self._door.nodes(), configs_in(self._door.file()[0], "the MIG manager's file")
         except (InputError, RefusedError, UnavailableError) as error:
             self._planned, self._said = (), (f"layouts are not planned: {error}",)
             return
-        mine = [body for body in bodies if self._rules.nodes.items() <= labels_of(body).items()]
+        self._forget(followed, bodies)
+        mine = self._rules.of(bodies)
         self._resume(mine, configs, now_s)
         free = {key_of(b).name: c for b in mine if (c := self._cuts(b, configs, now_s)) is not None}
-        took_s = max((t for body in mine for _, t in changes_of(body)), default=self._rules.lead_s)
+        took_s = self._rules.took_s(map(changes_of, mine))
         nodes = list(free.values())
         self._planned, changing = (), len(nodes)
         for _ in range(2):
@@ -136,13 +119,12 @@ class Repartition:
         """
         if not self._rules.acting or stops.everything:
             return self._said
-        if self._begun is None and not stops.moves:
-            self._begin(question)
-        if self._begun is not None and overtaken(question, self._begun):
-            self._give_up(self._begun.node, now_s)
+        first = self._begun if self._begun is not None or stops.moves else self._next(question)
+        if first is not None and overtaken(question, first):
+            first = self._given_up(first, now_s)
         kept = _Keeper(question.fleet, {key: replace(one, at_s=now_s) for key, one in terms.items()}, stops)
-        begun = [*self._late.values(), *([self._begun] if self._begun is not None else [])]
-        said = [line for one in begun for line in self._turned(one, kept, now_s)]
+        followed = [*self._late.values(), *([first] if first is not None else [])]
+        said = [line for one in followed for line in self._turned(one, kept, now_s)]
         return (*said, *(self._said if self._begun is None else ()))
 
     def _turned(self, begun: Begun, kept: _Keeper, now_s: float) -> Iterator[str]:
@@ -157,12 +139,24 @@ class Repartition:
         self._note(begun, step, now_s)
         yield f"node {begun.node}: {step.act}: {step.because}"
 
+    def _forget(self, followed: Iterable[Begun], bodies: Iterable[Json]) -> None:
+        """Follow nodes no longer that are gone, or with which somebody else has ended.
+
+        `followed` is what was followed before they were read: what is begun since, they need not show.
+        """
+        under_way = {key_of(body).name for body in bodies if is_under_way(progress_of(body))}
+        for begun in followed:
+            if begun.node not in under_way:
+                self._late.pop(begun.node, None)
+                self._begun = None if begun == self._begun else self._begun
+
     def _resume(self, bodies: Sequence[Json], configs: Configs, now_s: float) -> None:
         """Go on with nodes that somebody has begun with, an earlier process or a person by command."""
+        followed = {*self._late, *([self._begun.node] if self._begun is not None else [])}
         for body in bodies:
             name, progress = key_of(body).name, progress_of(body)
             view, _ = node_view(body, configs)
-            if progress is None or progress.broken_at_s is not None or self._is_left(name, now_s):
+            if not is_under_way(progress) or name in followed or self._is_left(name, now_s):
                 continue
             if progress.goal not in configs or view.board not in BOARDS:
                 continue
@@ -186,42 +180,37 @@ class Repartition:
     def _cuts(self, body: Json, configs: Configs, now_s: float) -> NodeCuts | None:
         """Return what a node is cut into, `None` where its layout is not ours to change now."""
         view, _ = node_view(body, configs)
-        name, progress, ended = view.name, progress_of(body), changes_of(body)
-        shown = shown_by(view, configs)
-        broken_at_s = progress.broken_at_s if progress is not None else None
-        is_broken = broken_at_s is not None and now_s - broken_at_s < BROKEN_FOR_S
-        is_spent = sum(now_s - at_s < DAY_S for at_s, _ in ended) >= self._rules.per_day
-        is_new = bool(ended) and now_s - ended[0][0] < self._rules.dwell_s
+        name, shown = view.name, shown_by(view, configs)
+        rests = self._is_left(name, now_s) or self._rules.rests(progress_of(body), changes_of(body), now_s)
         is_closed = not takes_pods(body) and not _is_only_held(body, configs)
-        if self._is_left(name, now_s) or is_broken or is_spent or is_new or is_closed or any(unready(view)):
+        if rests or is_closed or any(unready(view)):
             return None
         if view.board not in BOARDS or shown is None or shown not in configs or view.layout_config == "":
             return None
         return NodeCuts(name, BOARDS[view.board], _cut_by(view, configs[shown]))
 
-    def _begin(self, question: Question) -> None:
-        """Begin with the first planned node whose replicas can be carried elsewhere."""
+    def _next(self, question: Question) -> Begun | None:
+        """Return the first planned node whose replicas can be carried elsewhere, `None` if there is none."""
         said = []
         for one in self._planned:
             entries = entries_of(one.cuts)
             begun = Begun(one.node, Wish(name_of(entries), entries), one.frees)
-            if why_not := stranded(question, begun):
-                said.append(f"node {one.node} should be cut otherwise and waits: {why_not}")
-                continue
-            self._begun = begun
-            return
+            why_not = stranded(question, begun)
+            if not why_not:
+                return begun
+            said.append(f"node {one.node} should be cut otherwise and waits: {why_not}")
         self._said = tuple(said) or self._said
+        return None
 
-    def _give_up(self, node: str, now_s: float) -> None:
+    def _given_up(self, begun: Begun, now_s: float) -> Begun:
         """Leave a node as it is, unless it was asked for another layout: those that add come first."""
-        try:
-            body, text = self._door.node(node), self._door.file()[0]
+        with suppress(ConflictError, InputError, RefusedError, UnavailableError):
+            body, text = self._door.node(begun.node), self._door.file()[0]
             progress = progress_of(body)
             if progress is None or not progress.asked:
-                self._begun = _as_it_is(body, configs_in(text, "the MIG manager's file"))
-                self._left_until_s[node] = now_s + self._rules.dwell_s
-        except (ConflictError, InputError, UnavailableError):
-            return
+                self._left_until_s[begun.node] = now_s + self._rules.dwell_s
+                return _as_it_is(body, configs_in(text, "the MIG manager's file"))
+        return begun
 
     def _is_left(self, node: str, now_s: float) -> bool:
         return now_s < self._left_until_s.get(node, 0.0)
@@ -229,15 +218,16 @@ class Repartition:
     def _note(self, begun: Begun, step: Step, now_s: float) -> None:
         is_over = step.act in {Act.NOTHING, Act.REFUSE, Act.RELEASE}
         is_late = not is_over and step.progress is not None and _is_late(step.progress, now_s)
+        was_late = self._late.pop(begun.node, None) is not None
         if step.act is Act.REFUSE:
             self._left_until_s[begun.node] = now_s + BROKEN_FOR_S
-        if is_over or (is_late and begun == self._begun):
-            # What was planned, was with this node as it was to be.
-            self._planned, self._said = (), ()
-            self._begun = None if begun == self._begun else self._begun
-            self._late.pop(begun.node, None)
         if is_late:
             self._late[begun.node] = begun
+        if is_over or (is_late and not was_late):
+            # What was planned, was with this node as it was to be.
+            self._planned, self._said = (), ()
+        if not was_late:
+            self._begun = None if is_over or is_late else begun
 
 
 class _Keeper:
@@ -293,7 +283,7 @@ def _is_late(progress: Progress, now_s: float) -> bool:
 def _is_only_held(body: Json, configs: Configs) -> bool:
     """Return whether a node is held for a change that the manager's file does not have yet."""
     progress = progress_of(body)
-    return progress is not None and progress.broken_at_s is None and progress.goal not in configs
+    return is_under_way(progress) and progress.goal not in configs
 
 
 def _cut_by(view: NodeView, entries: list[Json]) -> Cuts:

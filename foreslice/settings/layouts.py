@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from actuator.layouts.node import KEPT_CHANGES
-from foreslice.repartition import LayoutRules
+from foreslice.layout_rules import LayoutRules
 from foreslice.settings.durations import Lead, Pause
 from foreslice.settings.group import Group
 

@@ -13,7 +13,8 @@ from fleet.errors import UnavailableError
 from fleet.shape import Shape
 from fleet.workload import LatencyTarget, Mode, Slo, Workload, WorkloadKey
 from foreslice.compose import Surroundings, make_loop
-from foreslice.repartition import LayoutRules, Repartition
+from foreslice.layout_rules import LayoutRules
+from foreslice.repartition import Repartition
 from foreslice.rules import Rules
 from predictor.ladder import Ladder
 from simulator.api import NODE

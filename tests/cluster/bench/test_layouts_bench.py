@@ -21,7 +21,8 @@ from fleet.errors import UnavailableError
 from fleet.workload import Limits, Mode, WorkloadKey
 from foreslice.clock import WallClock
 from foreslice.compose import Surroundings, make_loop
-from foreslice.repartition import LayoutRules, Repartition
+from foreslice.layout_rules import LayoutRules
+from foreslice.repartition import Repartition
 from foreslice.rules import Rules
 from predictor.ladder import Ladder
 from simulator.api import CONFIG_MAP, POD

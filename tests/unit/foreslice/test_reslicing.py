@@ -1,21 +1,27 @@
 """Time slices of idle nodes ahead of need: said by default, made where that is allowed, nobody moved."""
 
+from dataclasses import replace
+
 import pytest
 
 from actuator.guards import Halt
 from actuator.slicing.node import CONFIG_LABEL
-from foreslice.repartition import LayoutRules
+from foreslice.layout_rules import LayoutRules
 from foreslice.reslicing import Reslicing
+from simulator.api import NODE
 from tests.builders.deciding import need, offers, question, workload
 from tests.builders.fleet import standing, time_sliced
+from tests.fakes.layouts import add_twin
 from tests.fakes.slicing import NAME, SlicingSite
 
-FREE = Halt()
+FREE, OTHER = Halt(), "gpu-2"
 
 
-def asked(now, work):
-    """A workload that only halves of a card carry, beside an idle node with cards offered so many times."""
-    scene = time_sliced(2, now, node=NAME, standings=(standing("a", "0 x 50/100"),))
+def asked(now, work, nodes=(NAME,)):
+    """A workload that only halves of a card carry, beside idle nodes with cards offered so many times."""
+    scene, *more = (time_sliced(2, now, node, (standing("a", "0 x 50/100"),)) for node in nodes)
+    for other in more:
+        scene = replace(scene, gpus=scene.gpus + other.gpus, pools=scene.pools + other.pools)
     return question(scene, [workload("a")], [need("a", work)], {"a": offers({"50/100": 0.45})})
 
 
@@ -28,10 +34,11 @@ class Service:
 
     def round(self, work=0.9, stops=FREE):
         """Plan, turn, and let some time pass; return what is said."""
-        now = int(self.site.labels["nvidia.com/gpu.replicas"])
+        bodies = {body["metadata"]["name"]: body for body in self.site.nodes()}
+        now = int(next(iter(bodies.values()))["metadata"]["labels"]["nvidia.com/gpu.replicas"])
         at_s = self.site.clock.now_s
-        self.reslicing.plan(lambda _: asked(now, work), at_s)
-        said = self.reslicing.turn(asked(now, work), {}, stops, at_s)
+        self.reslicing.plan(lambda _: asked(now, work, bodies), at_s)
+        said = self.reslicing.turn(asked(now, work, bodies), {}, stops, at_s)
         self.site.clock.run_until(at_s + 10)
         return said
 
@@ -94,3 +101,37 @@ def test_a_node_that_was_changed_lately_keeps_what_it_has():
     service.reslicing.plan(lambda _: asked(4, 0.9), site.clock.now_s)
 
     assert () == service.reslicing.turn(asked(4, 0.9), {}, FREE, site.clock.now_s)
+
+
+def test_a_node_that_cannot_be_changed_holds_up_no_other():
+    site = SlicingSite("quarters")
+    add_twin(site, OTHER)
+    body, one_is_unhealthy = site.node(NAME), {"capacity": {"nvidia.com/gpu": "12"}}
+    site.store.replace_status({**body, "status": {**body["status"], **one_is_unhealthy}})
+    service = Service(site, acting=True)
+
+    assert (f"node {NAME}: refuse: 1 of its devices are unhealthy",) == service.round()
+    assert (f"node {OTHER}: hold: no new pod may come while it changes",) == service.round()
+
+
+def test_a_node_that_is_gone_holds_up_no_other():
+    site = SlicingSite("quarters")
+    add_twin(site, OTHER)
+    service = Service(site, acting=True)
+    service.round()
+    assert site.is_held
+    site.store.delete(NODE, None, NAME)
+
+    assert (f"node {OTHER}: hold: no new pod may come while it changes",) == service.round()
+
+
+def test_what_another_process_has_ended_is_not_begun_again():
+    site = SlicingSite("quarters")
+    assert ["hold", "write"] == [site.turn(2).act for _ in range(2)]
+    follower = Service(site, acting=True)
+    follower.round(work=0.0, stops=Halt(everything=("another process leads",)))
+    site.until_quiet(2)
+    site.until_quiet(4)
+
+    assert () == follower.round(work=0.0)
+    assert not site.is_held
