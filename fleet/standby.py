@@ -94,3 +94,7 @@ class PoolSlice:
     def sleeper(self, workload: WorkloadKey) -> Sleeper | None:
         """Return the standby pod of a workload."""
         return next((each for each in self.sleepers if each.workload == workload), None)
+
+    def is_barred(self, workload: WorkloadKey, at_s: float) -> bool:
+        """Return whether a workload's engine stuck here and is still left alone."""
+        return at_s < self.barred.get(workload, 0.0)

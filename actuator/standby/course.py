@@ -125,19 +125,21 @@ def _free(pool: PoolSlice, seen: Seen) -> Act | None:
     if (
         seen.wish is not None
         and pool.sleeper(seen.wish) is not None
-        and not _is_barred(pool, seen.wish, seen)
+        and not pool.is_barred(seen.wish, seen.at_s)
     ):
         return Act(Verb.HOLD, seen.wish, Doing.SERVING, "it is needed")
     for sleeper in pool.sleepers:
         if sleeper.workload not in seen.members:
             return Act(Verb.HOLD, sleeper.workload, Doing.LEAVING, "it sleeps elsewhere now")
-    new = sorted(key for key in seen.members if pool.sleeper(key) is None and not _is_barred(pool, key, seen))
+    new = sorted(
+        key for key in seen.members if pool.sleeper(key) is None and not pool.is_barred(key, seen.at_s)
+    )
     return Act(Verb.HOLD, new[0], Doing.LOADING, "it sleeps here from now on") if new else None
 
 
 def _loading(pool: PoolSlice, hold: Hold, held: Sleeper | None, seen: Seen, rhythm: Rhythm) -> Act | None:
     if held is None:
-        is_wanted = hold.workload in seen.members and not _is_barred(pool, hold.workload, seen)
+        is_wanted = hold.workload in seen.members and not pool.is_barred(hold.workload, seen.at_s)
         return Act(Verb.BOARD if is_wanted else Verb.RELEASE, hold.workload)
     if seen.is_asleep(held):
         return Act(Verb.RELEASE, hold.workload)
@@ -165,7 +167,7 @@ def _waking(pool: PoolSlice, hold: Hold, seen: Seen, rhythm: Rhythm) -> Act | No
     if not all(seen.is_asleep(other) for other in pool.sleepers if other.workload != workload):
         return Act(Verb.HOLD, workload, Doing.LEAVING, "another does not sleep")
     if seen.at_s - hold.since_s > rhythm.wake_s:
-        if not _is_barred(pool, workload, seen):
+        if not pool.is_barred(workload, seen.at_s):
             return Act(Verb.BAR, workload, because="it did not wake")
         return Act(Verb.HOLD, workload, Doing.LEAVING, "it did not wake")
     match seen.states.get(workload):
@@ -196,8 +198,4 @@ def _leaving(pool: PoolSlice, hold: Hold, held: Sleeper | None, seen: Seen, rhyt
 
 def _give_up(pool: PoolSlice, workload: WorkloadKey, seen: Seen, because: str) -> Act:
     """An engine that stuck is barred, and then its pod ends, which gives the memory back."""
-    return Act(Verb.REMOVE if _is_barred(pool, workload, seen) else Verb.BAR, workload, because=because)
-
-
-def _is_barred(pool: PoolSlice, workload: WorkloadKey, seen: Seen) -> bool:
-    return seen.at_s < pool.barred.get(workload, 0.0)
+    return Act(Verb.REMOVE if pool.is_barred(workload, seen.at_s) else Verb.BAR, workload, because=because)

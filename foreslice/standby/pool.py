@@ -196,7 +196,7 @@ def _is_open_to(pool: PoolSlice, key: WorkloadKey, at_s: float) -> bool:
 
 def _fails(pool: PoolSlice, key: WorkloadKey, at_s: float) -> bool:
     """Return whether a workload's engine stuck here of late, or takes long to wake now."""
-    if at_s < pool.barred.get(key, 0.0):
+    if pool.is_barred(key, at_s):
         return True
     hold, sleeper = pool.hold, pool.sleeper(key)
     if hold is None or hold.workload != key or hold.doing is not Doing.SERVING:
@@ -205,5 +205,4 @@ def _fails(pool: PoolSlice, key: WorkloadKey, at_s: float) -> bool:
 
 
 def _may_wake(pool: PoolSlice, sleeper: Sleeper, at_s: float) -> bool:
-    is_barred = at_s < pool.barred.get(sleeper.workload, 0.0)
-    return sleeper.is_up and not sleeper.is_leaving and not is_barred
+    return sleeper.is_up and not sleeper.is_leaving and not pool.is_barred(sleeper.workload, at_s)
