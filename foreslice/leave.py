@@ -16,7 +16,8 @@ from actuator.outcome import StepResult
 from actuator.standby.engines import sleeping_engines
 from actuator.standby.objects import ObjectDormitory
 from actuator.standby.parting import part
-from fleet.errors import RefusedError, UnavailableError
+from actuator.standby.ports import Dormitory
+from fleet.errors import InputError, RefusedError, UnavailableError
 from fleet.workload import WorkloadKey
 from foreslice import show
 from foreslice.clock import WallClock
@@ -61,8 +62,11 @@ def run_restore(config: Path, names: Sequence[str], *, every: bool, wait: str, a
             if time.monotonic() > until_s:
                 raise UnavailableError(f"not given back within {wait}, and left as far as it is: {waits_for}")
             time.sleep(TURN_S)
-        parted = _leave_pool(server, settings, keys, until_s)
-        copies = [name for key in keys for name in Owner(server).end_copies(key)]
+        parted = leave_pool(server, settings, keys, until_s)
+        copies: list[str] = []
+        for key in keys:
+            with rights(key):
+                copies += Owner(server).end_copies(key)
         rooms = released(server, lambda hold: hold.owner in keys, is_sure=settings.holding is not None)
     answer = {
         "restored": [str(key) for key in keys],
@@ -77,30 +81,42 @@ def run_restore(config: Path, names: Sequence[str], *, every: bool, wait: str, a
     tell(answer, [*lines, *(f"{key} is its owner's, and paused" for key in keys)], as_json=as_json)
 
 
-def _leave_pool(
+def leave_pool(
     server: ApiServer, settings: Settings, keys: Collection[WorkloadKey], until_s: float
 ) -> list[str]:
     """End the standby pods of workloads, and return whose there were.
 
+    Args:
+        server: The API server.
+        settings: What says whether there is a pool.
+        keys: Workloads.
+        until_s: How long is waited, by the monotonic clock.
+
     Raises:
+        InputError: The rights do not reach.
         UnavailableError: They did not end in time.
     """
     if settings.standby is None:
         return []
-    dormitory = ObjectDormitory(
-        KubePoolObjects(server, lambda: None), (), sleeping_engines()[settings.standby.engine]
-    )
+    engine = sleeping_engines()[settings.standby.engine]
+    dormitory = ObjectDormitory(KubePoolObjects(server, lambda: None), (), engine)
     left: set[str] = set()
-    while still := {
-        str(workload)
-        for namespace in {key.namespace for key in keys}
-        for workload in part(dormitory, namespace, keys, WallClock().now_s())
-    }:
-        left |= still
-        if time.monotonic() > until_s:
-            raise UnavailableError(f"still in the standby pool: {', '.join(sorted(still))}")
-        time.sleep(TURN_S)
+    try:
+        while still := _parted(dormitory, keys):
+            left |= still
+            if time.monotonic() > until_s:
+                raise UnavailableError(f"still in the standby pool: {', '.join(sorted(still))}")
+            time.sleep(TURN_S)
+    except RefusedError as error:
+        fix = "use a kubeconfig that has the rights of deploy/rbac/standby.yaml"
+        raise InputError(str(error), where="standby", fix=fix) from error
     return sorted(left)
+
+
+def _parted(dormitory: Dormitory, keys: Collection[WorkloadKey]) -> set[str]:
+    """Bring workloads that leave the pool as far as now, and return who is still there."""
+    namespaces, at_s = {key.namespace for key in keys}, WallClock().now_s()
+    return {str(key) for namespace in namespaces for key in part(dormitory, namespace, keys, at_s)}
 
 
 def run_watchdog(config: Path, *, after: str, as_json: bool) -> None:

@@ -4,12 +4,17 @@ import re
 
 import pytest
 
-from fleet.errors import InputError
-from foreslice.leave import run_restore, run_watchdog
+from actuator.kube.resources import CLAIMS
+from fleet.errors import InputError, RefusedError
+from fleet.workload import WorkloadKey
+from foreslice.leave import leave_pool, run_restore, run_watchdog
 from foreslice.owners import run_hold, run_pause, time_of
+from foreslice.settings.load import load
+from tests.fakes.apiserver import FakeServer
 
 HEAD = "version: v1\nmetrics: {source: prometheus, url: 'http://127.0.0.1:9'}\n"
 WEB = "workloads: [{name: web, namespace: shop, model: qwen2.5-7b-bf16, slo: {ttft: {p95: 1s}}}]\n"
+STANDBY = "standby: {slices: 4, host_memory_gib: 500}\n"
 KUBERNETES = HEAD + "cluster: {kind: kubernetes, kubeconfig: nowhere}\n" + WEB
 
 
@@ -78,3 +83,13 @@ def test_a_time_has_an_offset_or_is_from_now(settings):
 def test_a_time_that_no_calendar_has_is_refused(text):
     with pytest.raises(InputError, match=rf"^--from: {re.escape(text)} is in no calendar; write e.g. "):
         time_of(text, "--from")
+
+
+def test_rights_that_do_not_reach_to_the_standby_pool_are_told(settings):
+    server, keys = FakeServer(), [WorkloadKey("shop", "web")]
+    server.trouble[CLAIMS.path("shop")] = RefusedError("resourceclaims is forbidden")
+    assert [] == leave_pool(server, load(settings()), keys, 0.0)
+    with pytest.raises(
+        InputError, match=r"^standby: resourceclaims is forbidden; .*deploy/rbac/standby.yaml"
+    ):
+        leave_pool(server, load(settings(KUBERNETES + STANDBY)), keys, 0.0)
