@@ -11,8 +11,9 @@ from actuator.manifest import key_of
 from fleet.errors import InputError, RefusedError
 from foreslice.doors import api_server_of
 from foreslice.settings.load import load
-from foreslice.settings.schema import KubernetesCluster, Settings, WorkloadSettings
+from foreslice.settings.schema import KubernetesCluster, Settings
 from foreslice.settings.selecting import has_selectors, with_selected
+from foreslice.settings.workload import WorkloadSettings
 
 
 def load_settled(path: Path) -> Settings:

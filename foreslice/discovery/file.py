@@ -8,7 +8,7 @@ from typing import get_args
 
 from fleet.boards import BOARDS
 from foreslice.discovery.gather import Discovery, Found
-from foreslice.settings.schema import WorkloadSettings
+from foreslice.settings.workload import WorkloadSettings
 
 _HEAD = """\
 # Proposed by `foreslice discover` from what was there; nothing is acted on with it as it stands. Read it,

@@ -13,9 +13,10 @@ from fleet.workload import LatencyTarget, Limits, Mode, Slo, Workload, WorkloadK
 from foreslice.rules import Rules
 from foreslice.settings.engines import AUTO
 from foreslice.settings.recipe_file import served, shipped
-from foreslice.settings.schema import Settings, WorkloadSettings
+from foreslice.settings.schema import Settings
 from foreslice.settings.slo import EndToEndTarget, FirstTokenTarget, InterTokenTarget, SloSettings
 from foreslice.settings.sources import FileMetrics
+from foreslice.settings.workload import WorkloadSettings
 from foreslice.settings.yaml_file import YamlFile
 from predictor.engines import Role
 from predictor.engines import shipped as shipped_engines

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic_core import PydanticCustomError
 
 from fleet.errors import InputError
-from foreslice.settings.schema import Settings, WorkloadSettings, told_apart
+from foreslice.settings.schema import Settings
+from foreslice.settings.workload import WorkloadSettings, told_apart
 
 
 def has_selectors(settings: Settings) -> bool:
