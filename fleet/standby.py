@@ -97,4 +97,8 @@ class PoolSlice:
 
     def is_barred(self, workload: WorkloadKey, at_s: float) -> bool:
         """Return whether a workload's engine stuck here and is still left alone."""
-        return at_s < self.barred.get(workload, 0.0)
+        return workload in self.still_barred(at_s)
+
+    def still_barred(self, at_s: float) -> dict[WorkloadKey, float]:
+        """Return who is still left alone, and until when: those who are over stay until the next write."""
+        return {workload: until_s for workload, until_s in self.barred.items() if at_s < until_s}

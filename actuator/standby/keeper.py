@@ -128,12 +128,12 @@ class Keeper:
         sleeper = pool.sleeper(act.workload)
         match act.verb, sleeper:
             case Verb.HOLD, _ if act.doing is not None:
-                self.dormitory.hold(pool, Hold(act.workload, act.doing, at_s), _still(pool, at_s))
+                self.dormitory.hold(pool, Hold(act.workload, act.doing, at_s), pool.still_barred(at_s))
             case Verb.RELEASE, _:
-                self.dormitory.hold(pool, None, _still(pool, at_s))
+                self.dormitory.hold(pool, None, pool.still_barred(at_s))
             case Verb.BAR, _:
                 until_s = at_s + self.rhythm.barred_s
-                self.dormitory.hold(pool, pool.hold, {**_still(pool, at_s), act.workload: until_s})
+                self.dormitory.hold(pool, pool.hold, {**pool.still_barred(at_s), act.workload: until_s})
             case Verb.BOARD, _:
                 self.dormitory.board(pool, act.workload)
             case Verb.REMOVE, sleeper if sleeper is not None:
@@ -144,7 +144,3 @@ class Keeper:
                 self.doors.wake(sleeper)
             case Verb.SLEEP, sleeper if sleeper is not None:
                 self.doors.sleep(sleeper)
-
-
-def _still(pool: PoolSlice, at_s: float) -> dict[WorkloadKey, float]:
-    return {workload: until_s for workload, until_s in pool.barred.items() if at_s < until_s}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from actuator.standby.keeper import Done, Keeper, Wanted
 from allocator.insured import Insurance, insured
@@ -109,7 +110,8 @@ class Standby:
         lacking = short(asks, deal(asks, _places(pools, at_s))) if pools else {}
         trouble += [f"standby pool: {pool.trouble}" for pool in pools if pool.trouble]
         told = (*trouble, *self._refused, *self._failed)
-        self._view = PoolView(tuple(pools), {ask.workload: ask.slices for ask in asks}, lacking, told)
+        seen = tuple(replace(pool, barred=pool.still_barred(at_s)) for pool in pools)
+        self._view = PoolView(seen, {ask.workload: ask.slices for ask in asks}, lacking, told)
         return tuple(done)
 
     def plan(

@@ -22,11 +22,17 @@ def pool(name="s", *, is_open=False, **said):
     return PoolSlice("serving", name, "1", sleepers=(sleeper,), **said)
 
 
-def own(at_s, *pools):
-    """Work that has to be carried without the pool."""
+def turned(at_s, *pools):
+    """The pool, looked at once."""
     keeper = SimpleNamespace(dormitory=SimpleNamespace(slices=lambda _: pools))
     made = Standby(terms(shape("2g.20gb"), level=0.5), keeper, [workload()], lambda _: None)
     made.turn(at_s, may_act=False)
+    return made
+
+
+def own(at_s, *pools):
+    """Work that has to be carried without the pool."""
+    made = turned(at_s, *pools)
     seen = {KEY: outlook(offers(router=Router.LEAST_LOADED))}
     return made.insured({KEY: need(up=2.0, reactive=1.0)}, seen, FLEET, at_s)[KEY].up
 
@@ -35,6 +41,13 @@ def own(at_s, *pools):
 def test_a_slice_insures_again_as_soon_as_its_engine_may_be_woken_again(at_s, counts):
     assert 2.0 > own(at_s, pool())
     assert counts == (own(at_s, pool(barred={KEY: BARRED_UNTIL_S})) == own(at_s, pool()))
+
+
+@pytest.mark.parametrize(("at_s", "told"), [(BARRED_UNTIL_S - 1, [KEY]), (BARRED_UNTIL_S, [])])
+def test_an_engine_is_told_to_be_left_alone_no_longer_than_it_is(at_s, told):
+    """Its claim says so until it is next written."""
+    [seen] = turned(at_s, pool(barred={KEY: BARRED_UNTIL_S})).view.slices
+    assert told == list(seen.barred)
 
 
 @pytest.mark.parametrize(
