@@ -18,6 +18,14 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 _Group = TypeVar("_Group", bound=BaseModel)
 
+_TOLD = (
+    ("A-Z", "letters, digits, '-', '_' and '.', as in labels"),
+    ("+/", "namespace/name, of lower-case letters, digits, '-' and '.'"),
+    (r"\.", "lower-case letters, digits, '-' and '.', as in Kubernetes"),
+    ("", "lower-case letters, digits and '-', as in Kubernetes"),
+)
+"""What a text has to be, by what only its pattern has in it; the first counts."""
+
 Keys = Sequence[str | int]
 """Where in a file something stands: keys, and places in lists."""
 
@@ -118,8 +126,7 @@ class YamlFile:
             case "tuple_type":
                 message = "must be a list"
             case "string_pattern_mismatch":
-                more = ", '-' and '.'" if keys[-1] == "name" else " and '-'"
-                message = f"must be lower-case letters, digits{more}, as in Kubernetes"
+                message = next(f"must be {told}" for part, told in _TOLD if part in context["pattern"])
             case "value_error" if keys[-2:] == ["model", "name"]:  # which most files give as `model: NAME`
                 keys = keys[:-1]
             case "misplaced":

@@ -98,6 +98,14 @@ WRONG = {
         HEAD + one(namespace="."),
         ["5: workloads[0].namespace: must be lower-case letters, digits and '-', as in Kubernetes (is '.')"],
     ),
+    "no namespace": (
+        HEAD.replace("workloads:", "layouts: {plugin: a}\nworkloads:") + GOOD,
+        ["4: layouts.plugin: must be namespace/name, of lower-case letters, digits, '-' and '.' (is 'a')"],
+    ),
+    "no value of a label": (
+        HEAD + one(selector={"a": " "}),
+        ["5: workloads[0].selector.a: must be letters, digits, '-', '_' and '.', as in labels (is ' ')"],
+    ),
     "names that differ in dots": (
         HEAD + one(name="a.b") + one(name="a-b"),
         ["6: workloads[1].name: default/a-b and default/a.b would name their variants alike"],
