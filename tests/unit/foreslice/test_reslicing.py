@@ -12,7 +12,8 @@ from simulator.api import NODE
 from tests.builders.deciding import need, offers, question, workload
 from tests.builders.fleet import standing, time_sliced
 from tests.fakes.layouts import add_twin
-from tests.fakes.slicing import NAME, SlicingSite
+from tests.fakes.slicing import SlicingSite
+from tests.fakes.turned import NAME
 
 FREE, OTHER = Halt(), "gpu-2"
 

@@ -7,7 +7,8 @@ from actuator.layouts.named import entries_of
 from actuator.layouts.node import CONFIG_LABEL, PAUSED
 from simulator.api import NODE
 from simulator.mig_manager import OPERANDS, STATE, Fault
-from tests.fakes.layouts import DAY, FILE, NAME, NIGHT, Site
+from tests.fakes.layouts import DAY, FILE, NIGHT, Site
+from tests.fakes.turned import NAME
 
 PENDING, DONE = "pending", "true"
 
