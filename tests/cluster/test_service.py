@@ -17,7 +17,7 @@ from tests.cluster.lab import until
 from tests.cluster.scene import scene
 from tests.cluster.soak import SETTLED_S
 from tests.cluster.town import chat, compressed
-from tests.cluster.verdict import MET, Watch
+from tests.cluster.verdict import Watch, missed
 from tests.prometheus.server import absent
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
@@ -127,7 +127,7 @@ def test_who_has_seen_no_rise_is_late(seen, run):
 def test_every_rise_of_the_steepest_part_of_a_day_is_met(seen):
     """On 64 cards there is room for all of them: who knew of each would meet it."""
     assert 3 <= len(seen.rises)
-    assert [] == [rise for rise in seen.rises if rise[2] < MET]
+    assert [] == missed(seen.rises)
 
 
 @lasts

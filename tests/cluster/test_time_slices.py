@@ -15,13 +15,12 @@ from fleet.boards import H100_80GB
 from fleet.errors import ConflictError
 from foreslice.cli import app
 from foreslice.clock import WallClock
-from simulator.api import NODE, POD, Kind
+from simulator.api import CONFIG_MAP, NODE, POD
 from simulator.slicing_plugin import PluginTimes, SlicingPlugin
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import until
 from tests.fakes.slicing import PEOPLES
 
-CONFIG_MAP = Kind("v1", "ConfigMap", "configmaps")
 TIMES = PluginTimes(again_s=0.3, start_s=0.3, labels_s=0.3)
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)

@@ -91,6 +91,11 @@ class Watch:
         return float(total.inside.sum() / total.offered.sum())
 
 
+def missed(rises):
+    """Return those of some rises of which too few requests were inside their SLO."""
+    return [rise for rise in rises if rise[2] < MET]
+
+
 def inside(tallies, row, from_s, until_s):
     """Return the share of a tenant's requests in [from_s, until_s) that were inside their SLO."""
     total = tallies[_at(tallies, until_s)].since(tallies[_at(tallies, from_s)])
