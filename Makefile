@@ -111,7 +111,7 @@ prior: .venv/.dev ## the shipped prior anew, from the public demand in the folde
 	$(BIN)/foreslice train out/prior.csv --by series --recipe models/recipes/shared.yaml --store models --name prior --test-fraction 0.06
 
 .PHONY: bench-cluster
-bench-cluster: .venv/.dev controlplane ## timings on a real control plane: a view of 41,600 devices, ticks over 1,600 cards with 2,000 pods, a hand-over
+bench-cluster: .venv/.dev controlplane ## timings on a real control plane: a view of 41,600 devices, ticks over 1,600 cards with 2,000 pods, a hand-over, a wake
 	$(BIN)/python -m pytest tests/cluster/bench --benchmark-only -p no:xdist -p no:randomly
 
 .PHONY: format
