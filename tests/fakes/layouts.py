@@ -91,11 +91,3 @@ def legal(cut, board=H100_80GB):
     """Whether a card's instances can all exist at once."""
     (layout,) = card_layouts(entries_of([cut]), 1, board)
     return layout.is_legal
-
-
-def add_twin(site, name):
-    """Add a node that is as the site's own is now."""
-    body = site.node(NAME)
-    meta = {"name": name, **{part: body["metadata"].get(part, {}) for part in ("labels", "annotations")}}
-    made = site.store.create({"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": body["spec"]})
-    site.store.replace_status({**made, "status": body["status"]})

@@ -60,3 +60,11 @@ class TurnedNode(EmbeddedNodes):
             if step.act in {"nothing", "refuse"} or (step.act == "release" and self.progress is not None):
                 return acts, step
         raise AssertionError(f"still at it after {turns} turns: {acts}")
+
+
+def add_twin(site, name):
+    """Add a node that is as the site's own is now."""
+    body = site.node(NAME)
+    meta = {"name": name, **{part: body["metadata"].get(part, {}) for part in ("labels", "annotations")}}
+    made = site.store.create({"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": body["spec"]})
+    site.store.replace_status({**made, "status": body["status"]})

@@ -8,7 +8,8 @@ from foreslice.repartition import Repartition
 from simulator.api import NODE
 from tests.builders.deciding import question
 from tests.builders.fleet import fleet
-from tests.fakes.layouts import NAME, NIGHT, Site, add_twin, wish
+from tests.fakes.layouts import NIGHT, Site, wish
+from tests.fakes.turned import NAME, add_twin
 
 OTHER = "gpu-2"
 NOBODY = question(fleet(), [], [])

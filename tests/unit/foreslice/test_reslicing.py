@@ -11,9 +11,8 @@ from foreslice.reslicing import Reslicing
 from simulator.api import NODE
 from tests.builders.deciding import need, offers, question, workload
 from tests.builders.fleet import standing, time_sliced
-from tests.fakes.layouts import add_twin
 from tests.fakes.slicing import SlicingSite
-from tests.fakes.turned import NAME
+from tests.fakes.turned import NAME, add_twin
 
 FREE, OTHER = Halt(), "gpu-2"
 
