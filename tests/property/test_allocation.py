@@ -1,5 +1,6 @@
 """What holds for every decision, whatever stands and whatever is needed."""
 
+from collections import Counter
 from dataclasses import replace
 
 from hypothesis import assume, given
@@ -81,15 +82,27 @@ def _started(scene, one):
     raise AssertionError
 
 
-def _placed(scene, goal, start):
-    """Devices for what `goal` has beyond `start`, in order of shapes, or `None` where one has no room."""
+def _copies(scene):
+    """Copies that run by node: others prefer their company."""
+    variants = (variant for stood in scene.standings for variant in stood.variants if not variant.is_base)
+    return Counter(replica.device.node for v in variants for replica in v.replicas if replica.device)
+
+
+def _placed(scene, decision, goal, copies):
+    """Devices for what `goal` has beyond the start, in order of shapes, or `None` where one has no room.
+
+    `copies` by node gets those that are new.
+    """
     ledger, devices = ledger_of(scene.pools, scene.allocated), []
     for shape, replicas in goal.counts.items():
-        for _ in range(replicas - start.counts.get(shape, 0)):
-            found = first_fit(in_order_of_trial(scene.pools, ledger), ledger, request(shape))
+        gathers = scene.standing(decision.workload).pods(shape).gathers
+        for _ in range(replicas - decision.start.counts.get(shape, 0)):
+            order = in_order_of_trial(scene.pools, ledger, copies if gathers else {})
+            found = first_fit(order, ledger, request(shape))
             if not found:
                 return None
             ledger = ledger.take(*found)
+            copies[found[0].node] += gathers
             devices += found
     return devices
 
@@ -148,7 +161,7 @@ def test_a_workload_that_is_short_could_not_have_had_one_more_replica_that_helps
     for shape in offered.by_shape:
         larger = decision.goal.plus(shape, 1)
         if offered.carried(larger) > offered.carried(decision.goal) + ROUNDING:
-            assert _placed(asked.fleet, larger, decision.start) is None
+            assert _placed(asked.fleet, decision, larger, _copies(asked.fleet)) is None
 
 
 @given(questions())
@@ -197,13 +210,13 @@ def test_all_goals_fit_at_once_beside_what_runs_and_every_card_keeps_a_legal_lay
         scene = asked.fleet
         waits = any(len(v.replicas) < v.wanted for s in scene.standings for v in s.variants)
         assume(not waits)
-        devices = list(scene.allocated)
+        devices, copies = list(scene.allocated), _copies(scene)
         for decision in decisions:
             # One shape at a time is placed exactly as decided; several may have been tried in another order.
             new = [s for s, n in decision.goal.counts.items() if n > decision.start.counts.get(s, 0)]
             assume(len(new) <= 1)
             if decision.workload in acting:
-                placed = _placed(replace(scene, allocated=tuple(devices)), decision.goal, decision.start)
+                placed = _placed(replace(scene, allocated=tuple(devices)), decision, decision.goal, copies)
                 assert placed is not None, f"{decision.goal} has no room"
                 devices += placed
         assert all(is_legal(BOARD, layout) for layout in _layouts(devices).values())
