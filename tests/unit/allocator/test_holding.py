@@ -186,6 +186,11 @@ class TestNodes:
         )
         assert {node} == node_of(held(seen, self.wish(is_spread=is_spread)))
 
+    @pytest.mark.parametrize(("is_spread", "nodes"), [(True, {"node-0", "node-1"}), (False, {"node-0"})])
+    def test_one_seat_stands_for_the_next_as_a_replica_does(self, is_spread, nodes):
+        seen = fleet(2, 1, hosts=self.hosts(9, 9, domains=("a", "b")))
+        assert nodes == node_of(held(seen, self.wish("2 x 3g.40gb", is_spread=is_spread)))
+
 
 def test_a_deployment_whose_claims_do_not_tolerate_the_taint_has_nothing_held():
     assert () == held(fleet(1), wish("1 x 3g.40gb", wanted="1 x 3g.40gb"))

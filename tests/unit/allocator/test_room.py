@@ -5,15 +5,19 @@ from itertools import pairwise
 
 import pytest
 
+from allocator.market import Market
 from allocator.room import room_of
 from fleet.cluster import Replica
 from fleet.devices import first_fit, in_order_of_trial
 from fleet.host import Host, HostAmount, Pods
+from fleet.ledgers.queues import UNLIMITED, Queue
 from fleet.shape import Shape
+from tests.builders.deciding import workload
 from tests.builders.fleet import (
     NOW_S,
     configuration,
     fleet,
+    key,
     request,
     running,
     shape,
@@ -280,3 +284,10 @@ def test_a_card_in_time_slices_has_room_for_these_and_for_nothing_else():
 
     assert 8 == room.fill(shape("25/100"), 99)[0]
     assert [0, 0, 0] == [room.fill(shape(other), 1)[0] for other in ("whole", "50/100", "1g.10gb")]
+
+
+def test_what_pods_of_others_count_with_in_a_queue_is_no_room_for_ours():
+    market = Market({}, {"team": Queue("team", quota=UNLIMITED, limit=2.0)}, {key("chat"): "team"})
+    rooms = [room_of(replace(fleet(4), queued={"team": gpus}), [workload()], market) for gpus in (0, 1, 2)]
+
+    assert [2, 1, 0] == [room.fill(shape("whole"), 9, Pods(key("chat")))[0] for room in rooms]

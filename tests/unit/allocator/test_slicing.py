@@ -33,6 +33,9 @@ def idle(replicas):
         (4, WORKS, 0.8, []),
         (4, {"50/100": 0.45}, 0.9, [("node-0", 2)]),
         (2, {"25/100": 0.2}, 0.8, [("node-0", 4)]),
+        (4, {"whole": 1.0}, 1.0, [("node-0", 1)]),
+        # Of numbers that carry as much the smallest.
+        (2, {"25/100": 0.2, "12/100": 0.2}, 0.8, [("node-0", 4)]),
         # Where nothing would carry more, nothing is changed.
         (4, {"25/100": 0.2}, 5.0, []),
         (4, {"20/100": 0.1}, 0.0, []),

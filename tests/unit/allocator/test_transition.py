@@ -191,6 +191,19 @@ class TestNodes:
         assert [seated] == [card.uuid for card in after if key("y") in card.held.values()]
         assert (not (a or b)) == bool(transition(on, after, asks, self.hosts(a=a, b=b)).stuck)
 
+    def test_what_leaves_a_node_gives_its_core_to_who_is_still_to_be_seated(self):
+        on = self.cards({BIG: key("z"), OTHER: None}, {BIG: key("x"), OTHER: key("x")})
+        asks = [ask(name, 1.0, {"3g.40gb": 1.0}, host=CORE) for name in ("x", "y", "z")]
+        after = place(pack(problem(*asks)), on, self.hosts(a=0, b=0))
+        assert ["b0"] == [card.uuid for card in after if key("y") in card.held.values()]
+
+    @pytest.mark.parametrize(("a", "seated"), [(2, [2, 1]), (1, [1, 2])])
+    def test_of_two_that_are_seated_each_takes_a_core(self, a, seated):
+        on = self.cards({BIG: None, OTHER: None}, {BIG: key("z"), OTHER: None})
+        asks = [ask(name, work, {"3g.40gb": 1.0}, host=CORE) for name, work in (("y", 2.0), ("z", 1.0))]
+        after = place(pack(problem(*asks)), on, self.hosts(a=a, b=1))
+        assert seated == [len(card.held) for card in after]
+
 
 TWO = Shape(BOARD.id, cards=2)
 
@@ -222,6 +235,21 @@ class TestReplicasOverSeveralCards:
         assert {"b0": ["2x@0"], "b1": ["2x@1"]} == self.seats(cards)
         assert cards == place(self.packing(), cards)
         assert {"b0", "b1", "b2", "b3"} == set(self.seats(place(self.packing(3.9), cards)))
+
+    @pytest.mark.parametrize(("cores", "seated"), [(2, "a2"), (1, "b0")])
+    def test_each_takes_one_core_of_its_node_before_others_are_seated(self, cores, seated):
+        halves = [ask(name, 1.0, {"3g.40gb": 1.0}, host=CORE) for name in ("w", "y", "z")]
+        wide = replace(ask("x", 1.9, {}, host=CORE), works={TWO: 2.0})
+        packing = pack(problem(wide, *halves, stocks=(stock(spans=(2,)),)))
+        cards = joined(a=["", "", ""], b=[""])
+        cards = (
+            *cards[:2],
+            replace(cards[2], seats={BIG: key("w"), OTHER: None}),
+            replace(cards[3], seats={BIG: key("z"), OTHER: None}),
+        )
+        hosts = {node: Host("", HostAmount(cpu_m=1000 * n)) for node, n in {"a": cores, "b": 9}.items()}
+        after = place(packing, cards, hosts)
+        assert [seated] == [card.uuid for card in after if key("y") in card.held.values()]
 
     def test_without_enough_cards_on_one_node_it_is_said_what_is_missing(self):
         with pytest.raises(InputError, match="2 cards of one node are needed for 1 x 2x"):

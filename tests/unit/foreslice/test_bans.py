@@ -105,3 +105,24 @@ def test_where_many_fail_it_is_not_the_devices():
     crowded = replace(fleet, standings=(replace(standing, variants=(variant,)),))
 
     assert MOST == len(bans(crowded, town.clock.now_s))
+
+
+@pytest.mark.parametrize("state", ["is_ready", "is_leaving"])
+def test_who_serves_or_goes_has_nothing_banned(state):
+    town = Town()
+    town.wait(PREPARED_WITHIN_S)
+    fleet = town.cluster.view([WEB])
+    (standing,) = fleet.standings
+    variants = [
+        replace(
+            v,
+            replicas=tuple(
+                r if r.prepared_at_s is not None else replace(r, **{state: True}) for r in v.replicas
+            ),
+        )
+        for v in standing.variants
+    ]
+    other = replace(fleet, standings=(replace(standing, variants=tuple(variants)),))
+
+    assert 1 == len(bans(fleet, town.clock.now_s))
+    assert () == bans(other, town.clock.now_s)
