@@ -77,6 +77,16 @@ def test_the_bound_knows_what_several_replicas_take_where_one_would_do():
     assert (6, 6) == (packing.cards, packing.least)
 
 
+def test_the_bound_knows_that_a_workload_may_be_carried_in_part():
+    """One card for most of `a`, one for `b`: a bound by what carries all of `a` is above what this costs."""
+    whole = {"whole": 1.0}
+    asks = [ask("a", 1.3, whole, penalty=10.0), *(ask(name, 1.0, whole, penalty=6.0) for name in "bc")]
+    packing = pack(problem(*asks, stocks=(stock(cards=2),)))
+    best = (1.0 + 10.0 * 0.325) + 1.0 + 6.0
+    assert pytest.approx(best) == packing.packed.cost
+    assert best - 0.01 < packing.bound.value <= best
+
+
 def test_the_cheaper_kind_of_card_is_taken_until_it_is_used_up():
     kinds = (Stock(A100_80GB, price=0.5, cards=1), Stock(H100_80GB, price=1.0, cards=5))
     works = {Shape(A100_80GB.id): 1.0, Shape(H100_80GB.id): 1.0}
