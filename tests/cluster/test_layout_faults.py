@@ -14,6 +14,7 @@ BEFORE_MORNING = 2
 """Step of the day: there is time for a change that fails and for one in its place before the large come."""
 
 ONCE = {
+    "failed": [Fault.FAILED],
     "partial": [Fault.PARTIAL],
     "zero allocatable": [Fault.HOLLOW],
 }
