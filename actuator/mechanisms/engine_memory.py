@@ -14,7 +14,7 @@ from actuator.manifest import Json
 UTILISATION = "FORESLICE_GPU_MEMORY_UTILIZATION"
 """Environment by which an engine is told how much it may take, where its arguments name it."""
 
-# vLLM and SGLang: part of all memory of the card, weights and context included.
+# Part of all memory of the card. vLLM: all that it takes; SGLang: weights and cache, activations are beside.
 _FLAG = re.compile(r"--(?:gpu-memory-utilization|mem-fraction-static)[=\s]+(\S+)")
 _VARIABLE = re.compile(r"\$\((\w+)\)")
 
