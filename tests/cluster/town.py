@@ -21,6 +21,7 @@ from tests.cluster.compressed import SEED, shipped
 from tests.cluster.days import Days
 from tests.cluster.lab import LABEL, PDB, WITHIN_S, Lab, until
 from tests.cluster.permissions import bind, lead_in, token_of
+from tests.cluster.verdict import SLICES
 from tests.fakes.manifests import request
 from tests.leash import leashed
 
@@ -268,5 +269,4 @@ def _share(device):
 
 def share_of(profile):
     """Return the share of a card that an instance is, in memory slices; its name has a dot or none."""
-    slices = {each.name.replace(".", ""): each.memory_slices for each in H100_80GB.profiles}
-    return slices[profile.replace(".", "")] / H100_80GB.grid
+    return SLICES[profile.replace(".", "")] / H100_80GB.grid
