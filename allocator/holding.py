@@ -85,14 +85,12 @@ class _Seating:
         self._domain_of = fleet.domain_of
         self._stand: defaultdict[WorkloadKey, Counter[str]] = defaultdict(Counter)
         leaving: set[DeviceId] = set()
-        for standing in fleet.standings:
-            for variant in standing.variants:
-                for replica in variant.replicas:
-                    if replica.device is not None and replica.is_leaving:
-                        leaving.add(replica.device.id)
-                        self._take(replica.device.node, NOTHING - variant.host)
-                    elif replica.device is not None:
-                        self._stand[standing.key][fleet.domain_of(replica.device.node)] += 1
+        for standing, variant, replica, device in fleet.placed():
+            if replica.is_leaving:
+                leaving.add(device.id)
+                self._take(device.node, NOTHING - variant.host)
+            else:
+                self._stand[standing.key][fleet.domain_of(device.node)] += 1
         self._pools = fleet.pools
         self._products = {board.id: board.product_names for board in fleet.boards()}
         self._now = ledger_of(fleet.pools, fleet.allocated)

@@ -181,30 +181,18 @@ def room_of(fleet: Fleet, workloads: Iterable[Workload] = (), market: Market = N
     left is really left. One that fits nowhere is passed over, as the scheduler does; it counts in its queue
     only once it has a device. `workloads` are those that `market` has queues for.
     """
-    variants = [(standing, variant) for standing in fleet.standings for variant in standing.variants]
-    placed = [
-        (standing.key, replica, replica.device)
-        for standing, variant in variants
-        for replica in variant.replicas
-        if replica.device is not None
-    ]
     teams = market.beside(fleet.queued).teams(workloads)
     stand: defaultdict[WorkloadKey, Counter[str]] = defaultdict(Counter)
-    for key, replica, device in placed:
-        teams = teams.bind(key, replica.shape, 1)
-        stand[key][fleet.domain_of(device.node)] += not replica.is_leaving
+    for standing, _, replica, device in fleet.placed():
+        teams = teams.bind(standing.key, replica.shape, 1)
+        stand[standing.key][fleet.domain_of(device.node)] += not replica.is_leaving
     room = Room(
         pools=fleet.pools,
         ledger=ledger_of(fleet.pools, fleet.allocated),
         products={board.id: board.product_names for board in fleet.boards()},
         barred=frozenset(fleet.barred),
         held=Counter(device.gpu for device in fleet.allocated),
-        copies=Counter(
-            replica.device.node
-            for _, variant in variants
-            for replica in variant.replicas
-            if replica.device is not None and not variant.is_base
-        ),
+        copies=Counter(device.node for _, variant, _, device in fleet.placed() if not variant.is_base),
         hosts=fleet.hosts,
         stand=stand,
         teams=teams,

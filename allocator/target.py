@@ -188,11 +188,8 @@ def _hosts(fleet: Fleet, nodes: set[str], ours: Mapping[str, HostAmount]) -> Hos
 def _taken_of_hosts(fleet: Fleet) -> Mapping[str, HostAmount]:
     """Return what our running replicas take of each node."""
     taken: defaultdict[str, HostAmount] = defaultdict(HostAmount)
-    for standing in fleet.standings:
-        for variant in standing.variants:
-            for replica in variant.replicas:
-                if replica.device is not None:
-                    taken[replica.device.node] += variant.host
+    for _, variant, _, device in fleet.placed():
+        taken[device.node] += variant.host
     return taken
 
 
@@ -221,11 +218,7 @@ def _foreign(fleet: Fleet) -> set[str]:
 
 
 def _ours(fleet: Fleet) -> Iterator[tuple[Device, WorkloadKey]]:
-    for standing in fleet.standings:
-        for variant in standing.variants:
-            for replica in variant.replicas:
-                if replica.device is not None:
-                    yield replica.device, standing.key
+    return ((device, standing.key) for standing, _, _, device in fleet.placed())
 
 
 def _configuration(packing: Packing, row: int) -> Configuration:

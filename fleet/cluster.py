@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
@@ -359,6 +359,14 @@ class Fleet:
     def standing(self, key: WorkloadKey) -> Standing | None:
         """Return how a workload stands, `None` if the cluster does not have it."""
         return self._by_key.get(key)
+
+    def placed(self) -> Iterator[tuple[Standing, Variant, Replica, Device]]:
+        """Yield the replicas that have a device, with whose they are and the device."""
+        for standing in self.standings:
+            for variant in standing.variants:
+                for replica in variant.replicas:
+                    if replica.device is not None:
+                        yield standing, variant, replica, replica.device
 
     @cached_property
     def _by_key(self) -> dict[WorkloadKey, Standing]:
