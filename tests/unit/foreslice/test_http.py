@@ -37,7 +37,7 @@ def serve():
 def get(server, path, **headers):
     try:
         asked = Request(f"http://127.0.0.1:{server.port}{path}", headers=headers)
-        with urlopen(asked, timeout=1) as answer:  # noqa: S310  our own
+        with urlopen(asked, timeout=5) as answer:  # noqa: S310  our own
             return answer.status, answer.read().decode()
     except HTTPError as error:
         with error:
