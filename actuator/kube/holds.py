@@ -32,8 +32,10 @@ def holds_in(server: ApiServer) -> tuple[Hold, ...]:
 
 def end(server: ApiServer, hold: Hold) -> None:
     """End a hold that was seen, and none that came after it; one that is gone = no change."""
+    # One that was never read back has no name yet: without one, the path is that of all rules, people's too.
+    name = hold.name or rule_of(hold)["metadata"]["name"]
     with suppress(NotFoundError):
-        server.request("DELETE", TAINT_RULES.path(name=hold.name), {"preconditions": {"uid": hold.uid}})
+        server.request("DELETE", TAINT_RULES.path(name=name), {"preconditions": {"uid": hold.uid}})
 
 
 class Holds(Records):

@@ -49,3 +49,12 @@ def test_a_hold_that_cannot_be_ended_keeps_no_other_from_being_ended():
     )
     assert tuple(others) == released(server, lambda _: True, is_sure=True)
     assert (first,) == holds_in(server)
+
+
+def test_a_hold_that_was_never_read_back_ends_no_other():
+    server = FakeServer()
+    cluster = Holds(server, Mirror(), lambda: 0)
+    cluster.hold(hold("gpu-0"))
+    cluster.release(hold("gpu-1"))
+    assert (hold("gpu-0"),) == holds_in(server)
+    assert all(path != TAINT_RULES.path() for method, path, *_ in server.writes() if method == "DELETE")
