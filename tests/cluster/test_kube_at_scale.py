@@ -56,14 +56,19 @@ def test_an_unchanged_fleet_is_neither_asked_for_nor_put_together_again(cluster,
 
 def test_of_a_fleet_in_which_one_slice_changed_the_other_slices_are_not_read_again(cluster, proxy, admin):
     first = cluster.view([])
-    asked = reads(proxy)
+    asked = reads_of_slices(proxy)
     known = {id(device) for device in devices_of(first)}
     touch_cards(admin)
     # Other news may come in between: the version alone does not tell that the slice was seen.
     second = until(lambda: (view := cluster.view([])) and _fresh(view, known) and view)
     assert devices_of(first) == devices_of(second)
     assert DEVICES_OF_A_CARD == _fresh(second, known)
-    assert asked == reads(proxy)
+    assert asked == reads_of_slices(proxy)
+
+
+def reads_of_slices(proxy):
+    """What was read of slices; a kind that other tests define meanwhile is read too."""
+    return [path for path in reads(proxy) if "/resourceslices" in path]
 
 
 def _fresh(view, known):
