@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from fleet.ledgers.beds import Measured
 from fleet.workload import WorkloadKey
 
 
@@ -80,6 +81,7 @@ class PoolSlice:
         barred: Workloads whose engine stuck here, and until when it is left alone, seconds since the epoch.
         node: Node of the device, empty before one was allocated.
         trouble: Why nothing is done on it, one line; empty = something may be.
+        taken: What engines were read to take while they slept here.
     """
 
     namespace: str
@@ -90,6 +92,13 @@ class PoolSlice:
     barred: Mapping[WorkloadKey, float] = field(default_factory=dict, hash=False)
     node: str = ""
     trouble: str = ""
+    taken: Mapping[WorkloadKey, Measured] = field(default_factory=dict, hash=False)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nobody has it and all engines on it should sleep."""
+        is_quiet = all(each.is_up and not each.is_open and not each.is_leaving for each in self.sleepers)
+        return self.hold is None and not self.trouble and bool(self.sleepers) and is_quiet
 
     def sleeper(self, workload: WorkloadKey) -> Sleeper | None:
         """Return the standby pod of a workload."""

@@ -14,9 +14,6 @@ from actuator.kube.apiserver import ApiServer
 from actuator.kube.nodes import NodeDoor, PluginDoor
 from actuator.notice import Notice
 from actuator.ports import Cluster
-from actuator.standby.engines import SleepingEngine
-from actuator.standby.objects import Objects
-from actuator.standby.ports import Doors
 from allocator.need import Timing
 from capacity.catalogue import MODELS, ModelSpec
 from capacity.estimate import CapacityModel
@@ -38,18 +35,19 @@ from foreslice.settings.recipe_file import shipped
 from foreslice.settings.schema import EmbeddedCluster, KubernetesCluster, NoCluster, Settings
 from foreslice.settings.sources import FileMetrics, PrometheusMetrics
 from foreslice.shelf import shelf_of
-from foreslice.standby.made import HttpDoorsOnce, standby_of
+from foreslice.standby.made import HttpDoorsOnce, Ports, standby_of
 from foreslice.standby.pool import Standby
 from foreslice.tick import Loop
 from foreslice.training import Workshop
 from predictor.calendar import Calendar
 from predictor.demand import HISTORY_SIGNALS
 from predictor.learning import Train
-from predictor.ports import Forecaster, MetricsSource
+from predictor.ports import Forecaster, MemorySource, MetricsSource
 from predictor.recipe import Guest, Recipe
 from predictor.shared import Shelf
 from predictor.sources.file import FileSource
 from predictor.sources.kept import KeptSource
+from predictor.sources.pod_memory import PrometheusMemory
 from predictor.sources.prometheus import PrometheusSource
 from simulator.standby import PoolObjects
 from simulator.tenants import tenants_of
@@ -86,8 +84,7 @@ class Surroundings:
         tell: Says something where the owner of a workload looks.
         recipe: How the learned rungs are made.
         shelf: Where the model is that workloads share.
-        pool: What a standby pool is made of there: objects, and what makes doors to engines; `None` =
-            nothing.
+        pool: What a standby pool is made of there, `None` = nothing.
         layouts: Keeps layouts of nodes ahead of need, `None` = they are taken as they are.
     """
 
@@ -102,7 +99,7 @@ class Surroundings:
     tell: Callable[[Notice], None] = lambda _: None
     recipe: Recipe | Guest = field(default_factory=lambda: shipped("own"))
     shelf: Shelf = field(default_factory=Shelf)
-    pool: tuple[Objects, Callable[[SleepingEngine], Doors]] | None = None
+    pool: Ports | None = None
     layouts: Repartition | Reslicing | None = None
 
 
@@ -170,7 +167,7 @@ def _adapters(settings: Settings, folder: Path, models: Mapping[str, ModelSpec])
         boards=(world.spec.board,),
         before_tick=world_clock.move_world,
         alone=Lock(),
-        pool=(PoolObjects(world.store), lambda _: world.sleep),
+        pool=(PoolObjects(world.store), lambda _: world.sleep, world.sleep),
     )
 
 
@@ -203,7 +200,7 @@ def _in_kubernetes(
         nullcontext(),
         opened.close,
         tell=attached.tell,
-        pool=(attached.pool, doors),
+        pool=(attached.pool, doors, outside.memory),
         layouts=_layouts(settings, server, attached.fence),
     )
 
@@ -236,11 +233,12 @@ def _boards(cluster: Cluster, keys: list[WorkloadKey]) -> tuple[Board, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Outside:
-    """What demand is recorded by, the clock that it goes by, and what is wrong that costs no answer."""
+    """What demand and memory are recorded by, the clock, and what is wrong that costs no answer."""
 
     clock: Clock
     metrics: MetricsSource
     trouble: Callable[[], str | None] = lambda: None
+    memory: MemorySource | None = None
 
 
 def _recorded(settings: Settings, folder: Path) -> _Outside | None:
@@ -254,8 +252,9 @@ def _recorded(settings: Settings, folder: Path) -> _Outside | None:
         prometheus = PrometheusSource(
             metrics.url, matches_of(settings), access=access, scraper_labels=metrics.replica_labels
         )
+        memory = PrometheusMemory(metrics.url, access) if settings.standby is not None else None
         if settings.history is None:
-            return _Outside(WallClock(), prometheus)
+            return _Outside(WallClock(), prometheus, memory=memory)
         kept = KeptSource(
             prometheus,
             folder / settings.history.path,
@@ -263,7 +262,7 @@ def _recorded(settings: Settings, folder: Path) -> _Outside | None:
             HISTORY_SIGNALS,
             settings.loop.history,
         )
-        return _Outside(WallClock(), kept, lambda: kept.trouble or None)
+        return _Outside(WallClock(), kept, lambda: kept.trouble or None, memory)
     return None
 
 

@@ -201,6 +201,8 @@ class Loop:
             self._planned = {decision.workload: decision for decision in plan(question, self._aims())}
             self._planned_at_s = seen.at_s
         if self._standby is not None and seen.fleet is not None:
+            if self._leads():
+                self._standby.learn(seen.at_s)
             self._standby.plan(seen.needs, seen.outlooks, seen.timing, seen.fleet, seen.at_s)
         if self.layouts is not None:
             self.layouts.plan(lambda more_s: self._weighed(sight, more_s)[1], seen.at_s)
@@ -209,8 +211,10 @@ class Loop:
         """Turn the standby pool: wake who was last seen to lack capacity, and put back who does not."""
         if self._standby is None or self._cluster is None:
             return ()
-        leads = self._rules.acting and self._cluster.is_leader()
-        return self._standby.turn(self._clock.now_s(), may_act=leads)
+        return self._standby.turn(self._clock.now_s(), may_act=self._leads())
+
+    def _leads(self) -> bool:
+        return self._rules.acting and self._cluster is not None and self._cluster.is_leader()
 
     def aim(self) -> None:
         """Work out where the whole fleet should be for what was planned for, and how few cards would do."""

@@ -106,6 +106,35 @@ class MetricsSource(Protocol):
         ...
 
 
+PodName = tuple[str, str]
+"""Namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodMemory:
+    """The most memory that one pod was read to have of late, bytes; `None` = nothing was read.
+
+    Attributes:
+        host: Of its node's.
+        device: Of its device's, with all who share that device.
+    """
+
+    host: float | None = None
+    device: float | None = None
+
+
+class MemorySource(Protocol):
+    """Where memory of pods is read from. Raises `fleet.errors.UnavailableError` when it does not answer."""
+
+    def memory(self, pods: Sequence[PodName], at_s: float) -> Mapping[PodName, PodMemory]:
+        """Return what each pod was read to have in the last `MEMORY_S` up to `at_s`."""
+        ...
+
+
+MEMORY_S = 120
+"""How far back readings of memory go: an exporter reads a device every 30 s and is scraped once a minute."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkSeries:
     """Work of one workload in consecutive minute buckets: what a forecaster sees.

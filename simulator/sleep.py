@@ -6,7 +6,7 @@ returns, and what has come of it is seen in the engine's state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
@@ -16,10 +16,11 @@ from math import inf
 from capacity.catalogue import MODELS, ModelSpec
 from capacity.prior import MEMORY_UTILISATION
 from fleet.boards import Board
-from fleet.ledgers.beds import Bed, share_for_one_awake
+from fleet.ledgers.beds import CONTEXT_GIB, Bed, share_for_one_awake
 from fleet.shape import Shape, slice_of
 from fleet.standby import EngineState, Sleeper
 from fleet.workload import Workload
+from predictor.ports import PodMemory, PodName
 from simulator.clock import Clock
 from simulator.delays import LogNormal
 
@@ -29,6 +30,8 @@ SPREAD = 0.25
 GIB_PER_S, LEAST_S = 20.0, 0.2
 """Level 1 on one card wakes within 0.10 to 0.28 s (0.6B), .80 to .83 s (4B), 2.85 to 2.89 s (30B), and sleeps
 as fast (data of the vLLM blog, 2025-10-26): a fifth of a second, and 20 GiB of weights in each second."""
+
+_GIB = 1 << 30
 
 NOBODY = 0.5
 """Requests below which an engine shows 0: what is left is an artefact of the fluid."""
@@ -97,17 +100,21 @@ class Beds:
         boards: Kinds of cards, by id.
         models: Models by what workloads call them.
         sleepers: Engines that share a slice: the one awake leaves their contexts room.
+        process_gib: Host memory of an engine beside its weights.
+        context_gib: Device memory of a sleeping engine.
     """
 
     boards: Mapping[str, Board]
     models: Mapping[str, ModelSpec] = field(default_factory=lambda: MODELS)
     sleepers: int = 1
+    process_gib: float = 0.0
+    context_gib: float = CONTEXT_GIB
 
     def of(self, workload: Workload, shape: Shape) -> Bed:
         """Return what an engine of a workload takes on a slice."""
         share = min(MEMORY_UTILISATION, share_for_one_awake(self.memory_gib(shape), self.sleepers))
-        weights_gib = self.models[workload.model].weight_bytes / (1 << 30)
-        return Bed(share * self.memory_gib(shape), weights_gib)
+        weights_gib = self.models[workload.model].weight_bytes / _GIB
+        return Bed(share * self.memory_gib(shape), weights_gib + self.process_gib, self.context_gib)
 
     def memory_gib(self, shape: Shape) -> float:
         """Return the memory of a slice."""
@@ -174,6 +181,16 @@ class SleepMode:
     def host_gib(self, node: str) -> float:
         """Return the memory of a node that copies of weights take now."""
         return sum(e.bed.host_gib for e in self._engines.values() if e.node == node and e.is_copied)
+
+    def memory(self, pods: Sequence[PodName], at_s: float) -> Mapping[PodName, PodMemory]:  # noqa: ARG002 -- the port's; simulated memory is of now
+        """Return what metrics say of pods, see `predictor.ports.MemorySource`."""
+        found = {}
+        for pod in pods:
+            engine = self._engines.get(pod[1])
+            if engine is not None:
+                host_gib = engine.bed.host_gib if engine.is_copied else 0.0
+                found[pod] = PodMemory(host_gib * _GIB, self.device_gib(engine.claim) * _GIB)
+        return found
 
     # What the endpoints do.
 

@@ -28,6 +28,7 @@ from actuator.mechanisms.engine_memory import told
 from actuator.objects.pods import is_over, true_condition
 from actuator.objects.variants import gpu_claim
 from fleet.boards import Board
+from fleet.ledgers.beds import Highest, Measured
 from fleet.shape import Shape
 from fleet.standby import Doing, Hold, PoolSlice, Sleeper
 from fleet.workload import WorkloadKey
@@ -36,6 +37,9 @@ GATE = f"{GROUP}/awake"
 """Condition of a standby pod that its readiness waits for."""
 
 HOLD, BARRED = f"{GROUP}/standby-hold", f"{GROUP}/standby-barred"
+
+TAKEN = f"{GROUP}/standby-memory"
+"""What sleeping engines were read to take: it outlives whoever read it."""
 
 _REQUEST = "gpu"
 
@@ -114,6 +118,7 @@ def slices_of(claims: Iterable[Json], pods: Iterable[Json]) -> tuple[PoolSlice, 
                 barred=_barred(claim),
                 node=next((_node(pod) for pod in on_it.get(key.name, ()) if _node(pod)), ""),
                 trouble=trouble,
+                taken=_taken(claim),
             )
         )
     return tuple(sorted(found, key=lambda one: one.name))
@@ -127,9 +132,16 @@ def held(claim: Json, hold: Hold | None, barred: Mapping[WorkloadKey, float]) ->
         said[HOLD] = json.dumps(body)
     if barred:
         said[BARRED] = json.dumps({key.name: until_s for key, until_s in sorted(barred.items())})
-    metadata = claim["metadata"]
-    rest = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in {HOLD, BARRED}}
-    return {**claim, "metadata": {**metadata, "annotations": {**rest, **said}}}
+    return _annotated(claim, {HOLD, BARRED}, said)
+
+
+def noted(claim: Json, taken: Mapping[WorkloadKey, Measured]) -> Json:
+    """Return a slice's claim with what sleeping engines were read to take."""
+    rows = {
+        key.name: [*_pair(one.host), *_pair(one.context), round(one.at_s)]
+        for key, one in sorted(taken.items())
+    }
+    return _annotated(claim, {TAKEN}, {TAKEN: json.dumps(rows)})
 
 
 def turned(pod: Json, *, is_open: bool, at_s: float) -> Json:
@@ -183,6 +195,29 @@ def _barred(claim: Json) -> dict[WorkloadKey, float]:
         return {WorkloadKey(key_of(claim).namespace, name): float(until) for name, until in found.items()}
     except (ValueError, AttributeError, TypeError):
         return {}
+
+
+def _taken(claim: Json) -> dict[WorkloadKey, Measured]:
+    text = (claim["metadata"].get("annotations") or {}).get(TAKEN, "{}")
+    try:
+        return {
+            WorkloadKey(key_of(claim).namespace, name): Measured(
+                Highest(int(hosts), float(host)), Highest(int(contexts), float(context)), float(at_s)
+            )
+            for name, (hosts, host, contexts, context, at_s) in json.loads(text).items()
+        }
+    except (ValueError, AttributeError, TypeError):
+        return {}
+
+
+def _pair(highest: Highest) -> tuple[int, float]:
+    return highest.readings, highest.gib
+
+
+def _annotated(claim: Json, ours: set[str], said: Mapping[str, str]) -> Json:
+    metadata = claim["metadata"]
+    rest = {key: text for key, text in (metadata.get("annotations") or {}).items() if key not in ours}
+    return {**claim, "metadata": {**metadata, "annotations": {**rest, **said}}}
 
 
 def _port(pod: Json) -> int:

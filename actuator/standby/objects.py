@@ -8,11 +8,12 @@ from typing import Protocol
 from actuator.manifest import Json, key_of, version_of
 from actuator.objects.pods import is_over
 from actuator.objects.restraints import is_paused
-from actuator.objects.standby import held, slice_claim, slices_of, standby_pod, turned
+from actuator.objects.standby import held, noted, slice_claim, slices_of, standby_pod, turned
 from actuator.objects.variants import gpu_claim, may_have_variants
 from actuator.standby.engines import SleepingEngine
 from fleet.boards import Board
 from fleet.errors import ConflictError, RefusedError
+from fleet.ledgers.beds import Measured
 from fleet.shape import Shape
 from fleet.standby import Hold, PoolSlice, Sleeper
 from fleet.workload import WorkloadKey
@@ -106,6 +107,10 @@ class ObjectDormitory:
     def hold(self, pool: PoolSlice, hold: Hold | None, barred: Mapping[WorkloadKey, float]) -> None:
         """Write whose turn a slice is and who is left alone, as of its version."""
         self._objects.replace(held(self._claim(pool), hold, barred))
+
+    def note(self, pool: PoolSlice, taken: Mapping[WorkloadKey, Measured]) -> None:
+        """Write what engines were read to take while they slept on a slice, as of its version."""
+        self._objects.replace(noted(self._claim(pool), taken))
 
     def board(self, pool: PoolSlice, workload: WorkloadKey) -> None:
         """Create the standby pod of a workload on a slice; existing = no change.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from fleet.ledgers.beds import Measured
 from fleet.shape import Shape
 from fleet.standby import EngineState, Hold, PoolSlice, Sleeper
 from fleet.workload import WorkloadKey
@@ -31,6 +32,10 @@ class Dormitory(Protocol):
 
     def hold(self, pool: PoolSlice, hold: Hold | None, barred: Mapping[WorkloadKey, float]) -> None:
         """Write whose turn a slice is and who is left alone, as of its version."""
+        ...
+
+    def note(self, pool: PoolSlice, taken: Mapping[WorkloadKey, Measured]) -> None:
+        """Write what engines were read to take while they slept on a slice, as of its version."""
         ...
 
     def board(self, pool: PoolSlice, workload: WorkloadKey) -> None:

@@ -8,10 +8,13 @@ it is awake (issue 16663).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 CONTEXT_GIB = 1.2
 """Device memory of a sleeping engine, prior; a measured value takes its place."""
+
+ENOUGH = 10
+"""Readings after which the highest of them stands for a prior that is above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,60 @@ class Bed:
     awake_gib: float
     host_gib: float
     context_gib: float = CONTEXT_GIB
+
+
+@dataclass(frozen=True, slots=True)
+class Highest:
+    """The most that readings of one thing came to.
+
+    Attributes:
+        readings: How many there were.
+        gib: The highest of them.
+    """
+
+    readings: int = 0
+    gib: float = 0.0
+
+    def plus(self, other: Highest) -> Highest:
+        """Return the highest of both."""
+        return Highest(self.readings + other.readings, max(self.gib, other.gib))
+
+    def instead_of(self, prior_gib: float) -> float:
+        """Return what is reckoned with: never less than was read, nor than the prior while that is little."""
+        return self.gib if self.readings >= ENOUGH else max(self.gib, prior_gib)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What engines were read to take while they slept.
+
+    Attributes:
+        host: Of their nodes' memory.
+        context: Of the device.
+        at_s: When they were last read, seconds since the epoch.
+    """
+
+    host: Highest = Highest()
+    context: Highest = Highest()
+    at_s: float = 0.0
+
+    def plus(self, other: Measured) -> Measured:
+        """Return the highest of both."""
+        return Measured(
+            self.host.plus(other.host), self.context.plus(other.context), max(self.at_s, other.at_s)
+        )
+
+    def of(self, prior: Bed) -> Bed:
+        """Return a bed with what was read in place of priors.
+
+        The weights lie in host memory for certain, whatever a counter sees of memory that is pinned for the
+        device: of the host a prior is never undercut.
+        """
+        return replace(
+            prior,
+            host_gib=max(prior.host_gib, self.host.gib),
+            context_gib=self.context.instead_of(prior.context_gib),
+        )
 
 
 def share_for_one_awake(memory_gib: float, sleepers: int, context_gib: float = CONTEXT_GIB) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from fleet.ledgers.beds import Bed, Measured
 from fleet.standby import PoolSlice
 from fleet.workload import WorkloadKey
 from foreslice import show
@@ -46,6 +47,15 @@ def pool_as_json(pool: PoolView | None) -> dict[str, Any] | None:
         ],
         "asked": {str(key): count for key, count in pool.asks.items()},
         "short": {str(key): count for key, count in pool.short.items()},
+        "memory": {
+            str(key): {
+                "host_gib": bed.host_gib,
+                "host_readings": read.host.readings,
+                "context_gib": bed.context_gib,
+                "context_readings": read.context.readings,
+            }
+            for key, (bed, read) in pool.beds.items()
+        },
     }
 
 
@@ -64,8 +74,21 @@ def beds_of(pool: PoolView | None, workload: WorkloadKey) -> Iterator[str]:
             yield f"{each.name} is held for it: {each.hold.doing}"
         if workload in each.barred:
             yield f"its engine stuck on {each.name} and is left alone"
+    yield from _taken(*pool.beds[workload])
     if workload in pool.asks:
         yield f"asks for {pool.asks[workload]}, {pool.short.get(workload, 0)} of them in vain"
+
+
+def _taken(bed: Bed, read: Measured) -> Iterator[str]:
+    """Yield what is reckoned with for an engine, and what that rests on."""
+    for what, gib, seen in (
+        ("of its node's memory", bed.host_gib, read.host),
+        ("of the device while it sleeps", bed.context_gib, read.context),
+    ):
+        rests = f"the most of {seen.readings} readings" if gib == seen.gib else "a prior"
+        if seen.readings and gib != seen.gib:
+            rests += f"; {seen.readings} readings, {seen.gib:.1f} GiB at most"
+        yield f"its engine takes {gib:.1f} GiB {what} ({rests})"
 
 
 def _sleeping(pool: PoolSlice) -> list[WorkloadKey]:

@@ -17,24 +17,27 @@ from fleet.errors import UnavailableError
 from fleet.ledgers.beds import Bed, share_for_one_awake
 from fleet.standby import Sleeper
 from fleet.workload import Workload
+from foreslice.standby.memory import Memory
 from foreslice.standby.pool import Standby
 from foreslice.standby.terms import PoolTerms
+from predictor.ports import MemorySource
 
 _GIB = 1 << 30
 
-Made = Callable[[SleepingEngine], Doors]
+Ports = tuple[Objects, Callable[[SleepingEngine], Doors], MemorySource | None]
+"""Objects of a cluster, what makes doors to engines of a kind, and where memory is read, `None` = nowhere."""
 
 
 def standby_of(
     terms: PoolTerms,
     engine: str,
-    ports: tuple[Objects, Made],
+    ports: Ports,
     boards: Sequence[Board],
     workloads: Sequence[Workload],
     models: Mapping[str, ModelSpec],
 ) -> Standby:
-    """Return the pool on these adapters: the objects of a cluster, and what makes doors to an engine."""
-    objects, doors = ports
+    """Return the pool on these adapters: objects, what makes doors to engines, and memory."""
+    objects, doors, source = ports
     sleeping = sleeping_engines()[engine]
     share = share_of(terms)
 
@@ -42,7 +45,8 @@ def standby_of(
         return Bed(share * terms.memory_gib, models[workload.model].weight_bytes / _GIB)
 
     dormitory = ObjectDormitory(objects, boards, sleeping, share)
-    return Standby(terms, Keeper(dormitory, doors(sleeping)), workloads, bed)
+    memory = Memory(source, dormitory) if source is not None else None
+    return Standby(terms, Keeper(dormitory, doors(sleeping)), workloads, bed, memory)
 
 
 def share_of(terms: PoolTerms) -> float:

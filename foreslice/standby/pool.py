@@ -12,13 +12,14 @@ from allocator.offers import Offers
 from allocator.turns import Place, deal, short
 from fleet.cluster import Fleet
 from fleet.errors import ForesliceError
-from fleet.ledgers.beds import Bed
+from fleet.ledgers.beds import Bed, Measured
 from fleet.standby import Doing, PoolSlice, Sleeper
 from fleet.workload import Workload, WorkloadKey
 from foreslice.outlook import Outlook
 from foreslice.standby.asks import Asks
+from foreslice.standby.memory import Memory, by_model
 from foreslice.standby.plan import Candidate, admitted, beds
-from foreslice.standby.terms import PoolTerms, PoolView
+from foreslice.standby.terms import Beds, PoolTerms, PoolView
 
 REPLAN_S = 6 * 3600.0
 """Least time between two plans of who sleeps where: each move costs a load."""
@@ -40,25 +41,35 @@ class Standby:
         terms: What the settings say.
         keeper: Turns its slices.
         workloads: Workloads that are looked after.
-        bed: Given a workload, what its engine takes of device and host.
+        bed: Given a workload, what its engine takes of device and host as far as nothing was read.
+        memory: Reads what engines take, `None` = nobody does.
 
     Attributes:
         asks: Who asks for slices, told of every tick.
     """
 
     def __init__(
-        self, terms: PoolTerms, keeper: Keeper, workloads: Sequence[Workload], bed: Callable[[Workload], Bed]
+        self,
+        terms: PoolTerms,
+        keeper: Keeper,
+        workloads: Sequence[Workload],
+        bed: Callable[[Workload], Bed],
+        memory: Memory | None = None,
     ) -> None:
         self._terms = terms
         self._keeper = keeper
         self._workloads = {workload.key: workload for workload in workloads}
         self._namespaces = tuple(sorted({workload.key.namespace for workload in workloads}))
+        self._models = {workload.key: workload.model for workload in workloads}
         self._bed = bed
+        self._memory = memory
         self.asks = Asks(terms, workloads)
         self._members: Mapping[str, Members] = {}
         self._planned_at_s = float("-inf")
         self._refused: tuple[str, ...] = ()
         self._failed: tuple[str, ...] = ()
+        self._unread: tuple[str, ...] = ()
+        self._planned_for: Beds = {}
         self._view = PoolView()
 
     @property
@@ -109,10 +120,21 @@ class Standby:
         asks = self.asks.of(pools)
         lacking = short(asks, deal(asks, _places(pools, at_s))) if pools else {}
         trouble += [f"standby pool: {pool.trouble}" for pool in pools if pool.trouble]
-        told = (*trouble, *self._refused, *self._failed)
+        told = (*trouble, *self._refused, *self._failed, *self._unread)
         seen = tuple(replace(pool, barred=pool.still_barred(at_s)) for pool in pools)
-        self._view = PoolView(seen, {ask.workload: ask.slices for ask in asks}, lacking, told)
+        asked = {ask.workload: ask.slices for ask in asks}
+        self._view = PoolView(seen, asked, lacking, told, self._beds(pools))
         return tuple(done)
+
+    def learn(self, at_s: float) -> None:
+        """Read what engines that sleep take of hosts and devices; not for every turn: it asks the metrics."""
+        if self._memory is None:
+            return
+        try:
+            self._memory.learn(self._view.slices, at_s)
+            self._unread = ()
+        except ForesliceError as error:
+            self._unread = (f"standby pool: memory of sleeping engines is not read: {error}",)
 
     def plan(
         self,
@@ -122,26 +144,33 @@ class Standby:
         fleet: Fleet,
         at_s: float,
     ) -> None:
-        """Work out anew how large the pool is and who sleeps where; not while anybody needs it."""
+        """Work out anew how large the pool is and who sleeps where; not while anybody needs it.
+
+        It is done before its time where engines were read to take more than was planned with: the one that
+        wakes would find no memory.
+        """
+        is_due = at_s - self._planned_at_s >= REPLAN_S or _outgrew(self._view.beds, self._planned_for)
         is_blind = any(outlook.is_blind for outlook in outlooks.values())
-        if is_blind or at_s - self._planned_at_s < REPLAN_S or self.asks.of(self._view.slices):
+        if is_blind or not is_due or self.asks.of(self._view.slices):
             return
-        refused: list[str] = []
-        planned = {}
-        for namespace in self._namespaces:
-            meant = [
-                Candidate(workload, standing, outlooks[key], needs[key], timing[key])
-                for key, workload in self._workloads.items()
-                if key.namespace == namespace and workload.tier in self._terms.tiers
-                if (standing := fleet.standing(key)) is not None and standing.may_gain(workload.mode)
-            ]
-            try:
+        try:
+            pools = {name: self._keeper.dormitory.slices(name) for name in self._namespaces}
+            taken = self._beds([pool for here in pools.values() for pool in here])
+            refused: list[str] = []
+            planned = {}
+            for namespace, here in pools.items():
+                meant = [
+                    Candidate(workload, standing, outlooks[key], needs[key], timing[key])
+                    for key, workload in self._workloads.items()
+                    if key.namespace == namespace and workload.tier in self._terms.tiers
+                    if (standing := fleet.standing(key)) is not None and standing.may_gain(workload.mode)
+                ]
                 joining = list(self._joining(meant, refused))
-                pools = self._keeper.dormitory.slices(namespace)
-            except ForesliceError:
-                return  # turning says why, and the next plan tries again
-            planned[namespace] = beds(joining, pools, self._terms, self._bed)
+                planned[namespace] = beds(joining, here, self._terms, lambda one: taken[one.key][0])
+        except ForesliceError:
+            return  # turning says why, and the next plan tries again
         self._members, self._planned_at_s, self._refused = planned, at_s, tuple(refused)
+        self._planned_for = taken
 
     def _turn(self, namespace: str, pools: Sequence[PoolSlice], at_s: float) -> Iterator[Done]:
         # Not planned since we started: what stands stays, and who asks is served.
@@ -166,6 +195,13 @@ class Standby:
             else:
                 yield candidate
 
+    def _beds(self, pools: Iterable[PoolSlice]) -> Beds:
+        read, found = by_model(pools, self._models), {}
+        for key, workload in self._workloads.items():
+            seen = read.get(workload.model, Measured())
+            found[key] = seen.of(self._bed(workload)), seen
+        return found
+
     def _covered(self, key: WorkloadKey, offers: Offers, fleet: Fleet, at_s: float) -> float:
         """Return the work that slices carry which are a workload's own now, or nobody's."""
         standing = fleet.standing(key)
@@ -174,6 +210,12 @@ class Standby:
         count, ready = sum(_is_open_to(pool, key, at_s) for pool in self._view.slices), standing.ready
         carried = (offers.carried(ready.plus(self._terms.shape, many)) for many in range(count + 1))
         return max(carried) - offers.carried(ready)
+
+
+def _outgrew(now: Beds, before: Beds) -> bool:
+    """Return whether an engine takes more than it was planned with."""
+    pairs = [(bed, before[key][0]) for key, (bed, _) in now.items() if key in before]
+    return any(new.host_gib > old.host_gib or new.context_gib > old.context_gib for new, old in pairs)
 
 
 def _places(pools: Iterable[PoolSlice], at_s: float) -> list[Place]:

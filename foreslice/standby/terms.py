@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fleet.ledgers.beds import Bed, Measured
 from fleet.shape import Shape
 from fleet.standby import PoolSlice
 from fleet.workload import Tier, WorkloadKey
@@ -37,6 +38,10 @@ class PoolTerms:
     tiers: frozenset[Tier]
 
 
+Beds = Mapping[WorkloadKey, tuple[Bed, Measured]]
+"""By workload: what is reckoned with for its engine, and what engines of its model were read to take."""
+
+
 @dataclass(frozen=True, slots=True)
 class PoolView:
     """How the pool stands, for people.
@@ -46,9 +51,11 @@ class PoolView:
         asks: Who asks for how many slices; who asks for none is left out.
         short: Who gets fewer than that, and by how many.
         trouble: What is wrong with it, one line each.
+        beds: What the engines of workloads take.
     """
 
     slices: tuple[PoolSlice, ...] = ()
     asks: Mapping[WorkloadKey, int] = field(default_factory=dict)
     short: Mapping[WorkloadKey, int] = field(default_factory=dict)
     trouble: tuple[str, ...] = ()
+    beds: Beds = field(default_factory=dict)

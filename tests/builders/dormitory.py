@@ -33,7 +33,7 @@ class Dormitory:
         engines: All engines, and the router's account of what they served.
     """
 
-    def __init__(self, naps=None, host_gib=float("inf"), sleepers=3):
+    def __init__(self, naps=None, host_gib=float("inf"), sleepers=3, **takes):
         self.clock = VirtualClock(0.0)
         self.store = ObjectStore(self.clock)
         self.workloads = [workload(name) for name in NAMES]
@@ -42,7 +42,7 @@ class Dormitory:
         self.engines = Engines(self.workloads, Offered(offered), Laws(), 0)
         self.mode = SleepMode(self.clock, naps or Naps(1), host_gib, self._turned, self._holds)
         inner = EngineContainers(self.store, self.engines, self.clock, Quick(), Journal())
-        beds = Beds({H100_80GB.id: H100_80GB}, sleepers=sleepers)
+        beds = Beds({H100_80GB.id: H100_80GB}, sleepers=sleepers, **takes)
         known = {each.key: each for each in self.workloads}
         containers = SleepingContainers(self.store, inner, self.mode, beds, known)
         start_nodes(self.store, self.clock, {"n0": [H100_80GB] * 5}, containers, Quick())

@@ -49,7 +49,7 @@ class Afternoon:
         workloads = tuple(replace(each.workload, mode=Mode.FULL) for each in spec.tenants)
         rules = Rules(acting=True)
         if has_pool:
-            ports = PoolObjects(self.world.store), lambda _: self.world.sleep
+            ports = PoolObjects(self.world.store), lambda _: self.world.sleep, self.world.sleep
             pool = standby_of(TERMS, "vllm", ports, [H100_80GB], workloads, MODELS)
             rules = replace(rules, standby=pool)
         loop = make_loop(workloads, inside(self.world), Timing(), lambda w: Hold(w.key), 86400, rules)

@@ -4,11 +4,12 @@ import pytest
 
 from actuator.manifest import STANDBY_LABEL
 from actuator.mechanisms.engine_memory import UTILISATION
-from actuator.objects.standby import GATE, HOLD, slices_of
+from actuator.objects.standby import GATE, HOLD, TAKEN, slices_of
 from actuator.standby.engines import sleeping_engines
 from actuator.standby.objects import ObjectDormitory
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError, RefusedError
+from fleet.ledgers.beds import Highest, Measured
 from fleet.shape import Shape
 from fleet.standby import Doing, Hold
 from fleet.workload import WorkloadKey
@@ -65,6 +66,23 @@ def test_what_is_written_on_a_slice_is_read_back_and_fences(dormitory):
         dormitory.hold(before, Hold(BEE, Doing.SERVING, 13.0), {})
     dormitory.hold(pool, None, {})
     assert (None, {}) == (read(dormitory).hold, read(dormitory).barred)
+
+
+def test_what_engines_were_read_to_take_stays_whoever_is_held_next_and_fences(dormitory):
+    taken = {ANT: Measured(Highest(3, 17.25), Highest(2, 1.5), 99.0), BEE: Measured(Highest(1, 4.0))}
+    before = read(dormitory)
+    dormitory.note(before, taken)
+    with pytest.raises(ConflictError):
+        dormitory.note(before, {})
+    dormitory.hold(read(dormitory), Hold(ANT, Doing.SERVING, 12.5), {})
+    assert taken == read(dormitory).taken
+
+
+@pytest.mark.parametrize("said", ["", "[]", '{"ant": 3}', '{"ant": [1, "much", 1, 1, 1]}', "null"])
+def test_readings_that_somebody_scribbled_on_are_none(place, dormitory, said):
+    claim = place.store.get(CLAIM, "shop", "s")
+    place.store.replace({**claim, "metadata": {**claim["metadata"], "annotations": {TAKEN: said}}})
+    assert ({}, "") == (read(dormitory).taken, read(dormitory).trouble)
 
 
 def test_a_gate_is_turned_as_of_the_pod_that_was_read(place, dormitory):

@@ -1,9 +1,13 @@
 """What the pool is worth as insurance while an engine on it is left alone, and after."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from allocator.need import Timing
+from fleet.ledgers.beds import Bed, Highest, Measured
 from fleet.standby import Doing, Hold, PoolSlice, Sleeper
 from fleet.workload import Router
 from foreslice.standby.pool import LATE_S, Standby
@@ -13,6 +17,7 @@ from tests.builders.standby import outlook, terms
 
 KEY = key("chat")
 FLEET = running(fleet(8), standing("chat", "1 x whole"))
+BED = Bed(10.0, 10.0)
 BARRED_UNTIL_S = 100.0
 
 
@@ -25,9 +30,29 @@ def pool(name="s", *, is_open=False, **said):
 def turned(at_s, *pools):
     """The pool, looked at once."""
     keeper = SimpleNamespace(dormitory=SimpleNamespace(slices=lambda _: pools))
-    made = Standby(terms(shape("2g.20gb"), level=0.5), keeper, [workload()], lambda _: None)
+    made = Standby(terms(shape("2g.20gb"), level=0.5), keeper, [workload()], lambda _: BED)
     made.turn(at_s, may_act=False)
     return made
+
+
+def test_engines_that_take_more_than_was_planned_with_are_planned_for_anew_at_once():
+    work = np.ones(1440)
+    work[np.arange(1440) % 60 < 10] = 1.4
+    seen, wanted, here = outlook(offers(router=Router.LEAST_LOADED), work), [], [pool("foreslice-standby-1")]
+    dormitory = SimpleNamespace(slices=lambda _: here, objection=lambda _: "", add=lambda *_: None)
+    keeper = SimpleNamespace(dormitory=dormitory, turn=lambda _, each, at_s: wanted.append(each) or ())
+    made = Standby(terms(shape("2g.20gb")), keeper, [workload(router=Router.LEAST_LOADED)], lambda _: BED)
+    for taken in (
+        {},
+        {KEY: Measured(host=Highest(1, BED.host_gib))},
+        {KEY: Measured(host=Highest(1, 600.0))},
+    ):
+        here[0] = replace(here[0], taken=taken)
+        made.turn(0.0, may_act=True)
+        made.plan({KEY: need(up=1.0)}, {KEY: seen}, {KEY: Timing()}, FLEET, 0.0)
+    made.turn(0.0, may_act=True)
+    sleeping = [KEY in each["foreslice-standby-1"].members for each in wanted]
+    assert [True, True, True, False] == sleeping
 
 
 def own(at_s, *pools):
