@@ -1,6 +1,9 @@
 """Made-up demand in regular steps, for whatever learns from it."""
 
+from importlib import resources
+
 import numpy as np
+import pandas as pd
 
 from predictor.steps import StepSeries
 
@@ -22,3 +25,12 @@ def office(days, seed=0, per_day=DAY, height=100.0):
     hour = step % per_day / per_day * 24
     level = np.where((hour >= 9) & (hour < 17), height, height / 5)
     return level * np.random.default_rng(seed).uniform(0.9, 1.1, len(step))
+
+
+def taxi(first, days):
+    """Trips of New York's taxis by half hours of the clock on the wall, from a day of 2014 on."""
+    with resources.files("simulator").joinpath("data", "nab_taxi.csv.gz").open("rb") as packed:
+        table = pd.read_csv(packed, compression="gzip", index_col="timestamp", parse_dates=True)
+    start = pd.Timestamp(first)
+    rates = table.rate[start : start + pd.Timedelta(days=days, seconds=-1)]
+    return rates.to_numpy(np.float64)

@@ -1,7 +1,5 @@
 """What happened once is not expected again: a spike, and the hour that a change of the clock counts twice."""
 
-from importlib import resources
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from predictor.calendar import Calendar
 from predictor.features import features
 from predictor.learned import Lesson, learn
-from tests.builders.demand import DAY, HALF_HOUR_S, steps
+from tests.builders.demand import DAY, HALF_HOUR_S, steps, taxi
 from tests.builders.recipes import recipe
 
 WEEK, WEEKS = 7 * DAY, 5
@@ -37,11 +35,6 @@ def test_a_spike_that_came_once_is_not_expected_again(ago):
 
 def test_the_hour_that_the_clock_counted_twice_does_not_double_the_next_weeks():
     """A20: 39,197 taxi trips at 01:00, when New York's clock went back; 23,782 a week later."""
-    path = resources.files("simulator").joinpath("data", "nab_taxi.csv.gz")
-    with path.open("rb") as packed:
-        table = pd.read_csv(packed, compression="gzip", index_col="timestamp", parse_dates=True)
-    slot = pd.Timestamp("2014-11-09 01:00")
-    first = slot - pd.Timedelta(weeks=WEEKS, days=3)
-    rates = table.rate[first:slot].to_numpy(np.float64)
+    rates = taxi(pd.Timestamp("2014-11-09 01:00") - pd.Timedelta(weeks=WEEKS, days=3), 7 * WEEKS + 3.01)
     assert (39197, 23782) == (rates[-1 - WEEK], rates[-1])
     assert pytest.approx(rates[-1], rel=0.25) == foreseen(rates, 3 * DAY, 0.5, Calendar())

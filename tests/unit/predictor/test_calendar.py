@@ -32,6 +32,19 @@ def test_the_hour_that_the_clock_repeats_has_its_time_of_day_twice():
     np.testing.assert_allclose([1.5, 1.5], turn(said))
 
 
+def test_the_day_that_the_clock_shortens_has_23_hours_and_no_hole():
+    """A20: New York's clock went from 02:00 to 03:00 on 9 March 2014, at 07:00 UTC."""
+    midnights = [f"2014-03-{day:02}T{hour:02}:00" for day, hour in ((9, 5), (10, 4))]
+    first, last = at(*midnights)
+    moments = np.arange(first, last, 1800.0)
+    said = dict(Calendar("America/New_York").columns(moments, 0.0))
+    hours = turn(said).round(9) % 24
+    assert 2 * 23 == len(hours)
+    assert np.isfinite(np.column_stack(list(said.values()))).all()
+    assert {2.0, 2.5} == set(np.arange(0, 24, 0.5)) - set(hours)
+    assert {6.0} == set(said[WEEKDAY]), "the same Sunday throughout"
+
+
 def test_the_same_values_three_days_later_have_another_weekday():
     """A17: a wrong time axis shows."""
     said = columns(Calendar(), "2026-06-01T12:00", "2026-06-04T12:00")

@@ -51,6 +51,17 @@ def test_the_median_has_a_second_anchor_where_it_is_asked_for(quantiles):
     assert (0.5 in quantiles) == bool(np.isfinite(anchored[DAY:]).all())
 
 
+@pytest.mark.parametrize(("days", "is_known"), [(5, False), (9, True)])
+def test_a_week_is_looked_back_on_once_there_is_one(days, is_known):
+    """A25: scikit-learn 1.9 fails on a column that is nowhere known, as last week's is after five days."""
+    values = office(days)
+    taught = lesson(values)
+    table = taught.tables[1800]
+    weekly = [name.startswith("last week") for name in table.names]
+    assert is_known == np.isfinite(table.rows[:, weekly]).any()
+    assert np.isfinite(said(learn([taught], (0.5, 0.95), QUICK), values)[0][DAY:]).all()
+
+
 def test_what_closes_after_the_lesson_is_not_learnt():
     values = office(6)
     until = 5 * DAY
