@@ -136,5 +136,6 @@ def _add(demand: _Demand, goal: Configuration, shape: Shape, room: Room) -> Grow
         limit = room.limit(shape, pods)
         left = f"{allowed - added} x {shape.profile}"
         reasons.append(f"{limit}: {left} held back" if limit else f"no card has room for {left}")
-    later = Configuration({shape: allowed - added})
+    # What a queue holds back no room helps with.
+    later = Configuration({shape: room.teams.most(pods.workload, shape, allowed - added)})
     return Growth(larger, room, demand.offers.short(larger, demand.need.up), tuple(reasons), later)

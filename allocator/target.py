@@ -157,7 +157,7 @@ def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float], *, ap
         offered = [shape for shape in shapes if shape.board == board.id]
         profiles = tuple(p.name for p in board.profiles if Shape(board.id, p.name) in offered)
         spans = tuple(sorted({shape.cards for shape in offered if shape.cards > 1}))
-        shares = tuple(sorted(shape.hundredths for shape in offered if shape.hundredths))
+        slices = tuple(sorted(shape.hundredths for shape in offered if shape.hundredths))
         gpus = [gpu for gpu in fleet.gpus if gpu.board == board and offered]
         for domain in sorted({fleet.domain_of(gpu.node) for gpu in gpus} if apart else {""}):
             mine = [gpu for gpu in gpus if not apart or fleet.domain_of(gpu.node) == domain]
@@ -168,7 +168,7 @@ def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float], *, ap
                     price=prices.get(board.id, 1.0),
                     cards=sum(gpu.uuid not in foreign for gpu in mine),
                     spans=spans,
-                    shares=shares,
+                    slices=slices,
                     profiles=profiles,
                     host=_hosts(fleet, {gpu.node for gpu in mine}, ours),
                 )

@@ -23,6 +23,7 @@ from actuator.ways import with_ways
 from allocator.decide import Decision, Question, additions, cards_if_packed, plan
 from allocator.lead import lead_times_s
 from allocator.need import Evidence, Need, Timing, need_of, reactive_rate_per_s
+from allocator.renewal import renewed
 from allocator.target import Target, target
 from fleet.cluster import Fleet
 from fleet.demand import NowReading, Unserved
@@ -198,7 +199,7 @@ class Loop:
         seen, question = self._weighed(sight)
         self._asked = question
         if question is not None:
-            self._planned = {decision.workload: decision for decision in plan(question, self._aims())}
+            self._planned = {decision.workload: decision for decision in plan(question, self._aims(question))}
             self._planned_at_s = seen.at_s
         if self._standby is not None and seen.fleet is not None:
             if self._leads():
@@ -220,9 +221,9 @@ class Loop:
         """Work out where the whole fleet should be for what was planned for, and how few cards would do."""
         self._target = target(self._asked) if self._asked is not None else None
 
-    def _aims(self) -> Mapping[WorkloadKey, Configuration]:
-        """Return the newest target's configurations; additions never wait for it."""
-        return self._target.goals if self._target is not None else {}
+    def _aims(self, question: Question) -> Mapping[WorkloadKey, Configuration]:
+        """Return the newest target's configurations, for what is needed now; additions never wait for it."""
+        return renewed(self._target, question) if self._target is not None else {}
 
     def question(self) -> Question | None:
         """Return what would be decided on now, `None` without a cluster to look at."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from allocator.market import NO_TEAMS, Teams
 from allocator.packing.cards import Card, Seat
 from allocator.packing.columns import Prices, distinct, value
 from allocator.packing.dealing import present
@@ -16,8 +17,8 @@ from allocator.packing.pricing import beside, cheapest
 from allocator.packing.problem import Ask, Problem, Stock
 from allocator.packing.room import StockRoom, mix_of
 from allocator.packing.rows import joined
-from allocator.packing.tableau import tableau_of
-from fleet.host import Host
+from allocator.packing.tableau import Floats, tableau_of
+from fleet.host import NOTHING, Host
 from fleet.shape import Shape
 
 TRIES = 8
@@ -42,36 +43,65 @@ class Adjustment:
         leaves: Seats that are given back once those run.
         opened: Cards taken into use, less those that are given back whole.
         price: What the configuration is worth at the stored prices.
-        short: Work that stays uncarried.
     """
 
     takes: tuple[tuple[str, Seat], ...]
     leaves: tuple[tuple[str, Seat], ...]
     opened: int
     price: float
-    short: float
 
 
-def adjust(
-    stocks: tuple[Stock, ...],
-    ask: Ask,
-    prices: Prices,
-    cards: Sequence[Card],
-    hosts: Mapping[str, Host] | None = None,
-) -> Adjustment | None:
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """What changes are made to.
+
+    Attributes:
+        cards: Cards, with who sits on them.
+        hosts: Their nodes by name, with what is left of them; others have enough.
+        teams: What queues still let workloads have.
+    """
+
+    cards: tuple[Card, ...]
+    hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
+    teams: Teams = NO_TEAMS
+
+    def after(self, ask: Ask, adjustment: Adjustment) -> Stand:
+        """Return what stands once an adjustment is through: cards cut as they are used."""
+        taken, left = defaultdict(list), defaultdict(list)
+        for uuid, seat in adjustment.takes:
+            taken[uuid].append(seat)
+        for uuid, seat in adjustment.leaves:
+            left[uuid].append(seat)
+        cards, hosts, teams = [], dict(self.hosts), self.teams
+        for card in self.cards:
+            if card.uuid not in taken and card.uuid not in left:
+                cards.append(card)
+                continue
+            held = {seat: tenant for seat, tenant in card.held.items() if seat not in left[card.uuid]}
+            cards.append(replace(card, seats={**held, **dict.fromkeys(taken[card.uuid], ask.key)}))
+            for seats, amount, more in ((taken, ask.host, 1), (left, NOTHING - ask.host, -1)):
+                for seat in seats[card.uuid]:
+                    teams = teams.bind(ask.key, seat.shape, more)
+                    if card.node in hosts:
+                        hosts[card.node] = hosts[card.node].without(amount)
+        return Stand(tuple(cards), hosts, teams)
+
+
+def adjust(stocks: tuple[Stock, ...], ask: Ask, prices: Floats, stand: Stand) -> Adjustment | None:
     """Return what one workload should take and give back, all others left where they are.
 
     The cheapest configurations at the stored prices are tried out on the cards: the one whose pieces and
     newly opened cards cost least is taken, of equals the one that starts fewest replicas. Every seat is legal
-    beside those in use, what is left stays in use until the new replicas run. `None` where no card has room
-    for any of the configurations, and for a workload with replicas over several cards, which a plan seats.
-    `prices` come from the last full packing of the same stocks. New replicas go where nodes have the CPU, the
-    memory and the place for them: `hosts` by name, with what is left of them; queues are not looked at.
+    beside those in use, and what is left stays in use until the new replicas run: so long nodes have the CPU,
+    the memory and the places for both, and queues let both through. `None` where that holds for none of the
+    configurations, and for a workload with replicas over several cards, which a plan seats. `prices` are what
+    pieces cost this workload as of the last full packing of the same stocks (`prices_to`).
     """
+    cards = stand.cards
     if any(seat.shape.cards > 1 for card in cards for seat, key in card.held.items() if key == ask.key):
         return None
     tableau = tableau_of(Problem(stocks, (ask,)))
-    free = Prices(prices.piece, np.zeros(tableau.limits.size))
+    free = Prices(prices, np.zeros(tableau.limits.size))
     tried = [cheapest(tableau, each) for each in (free, *beside(free, TRIES))]
     candidates = distinct(joined(present(tableau, free), *tried))
     worth = value(candidates, free)
@@ -80,14 +110,14 @@ def adjust(
         index: StockRoom(stock, [card for card in cards if card.stock == index], mix_of(cards, index))
         for index, stock in enumerate(stocks)
     }
-    nodes = Nodes(hosts or {}, (ask,), cards)
+    nodes = Nodes(stand.hosts, (ask,), cards)
     mine = _mine(ask, cards)
     best: tuple[float, int, int] | None = None
     chosen: Adjustment | None = None
     for row in np.lexsort((candidates.counts.sum(axis=1), worth)).tolist()[:TRIED]:
         for held in mine:
             trial = _Trial(stocks, pieces, candidates.counts[row].tolist(), held)
-            found = trial.on(rooms, nodes.fork(), float(worth[row]), float(candidates.short[row]))
+            found = trial.on(rooms, nodes.fork(), stand.teams, float(worth[row]))
             if found is None:
                 continue
             score = (found.price + trial.cost, len(found.takes), row)
@@ -137,7 +167,7 @@ class _Trial:
         self.cost = 0.0
 
     def on(
-        self, rooms: Mapping[int, StockRoom], nodes: Nodes, price: float, short: float
+        self, rooms: Mapping[int, StockRoom], nodes: Nodes, teams: Teams, price: float
     ) -> Adjustment | None:
         """Return what is taken and left, `None` where there is no room; sets what the cards cost."""
         forks: dict[int, StockRoom] = {}
@@ -145,7 +175,11 @@ class _Trial:
         for index, piece, n in self._wanted:
             mine = self._held.seats.get((index, piece), [])
             leaves += mine[n:]
-            for _ in range(n - len(mine)):
+            more = max(0, n - len(mine))
+            if teams.most(self._held.key, piece, more) < more:
+                return None
+            teams = teams.bind(self._held.key, piece, more)
+            for _ in range(more):
                 room = forks.setdefault(index, rooms[index].fork(self._held.left))
                 taken = room.take(piece)
                 while taken is not None and nodes.lacks(self._held.key, taken[0]):
@@ -165,21 +199,4 @@ class _Trial:
             if not self._held.others[uuid] and n == self._held.of_card[uuid] and uuid not in used
         ]
         self.cost -= sum(OPENED * self._stocks[self._held.stock[uuid]].price for uuid in closed)
-        return Adjustment(tuple(takes), tuple(leaves), opened - len(closed), price, short)
-
-
-def applied(cards: Sequence[Card], ask: Ask, adjustment: Adjustment) -> tuple[Card, ...]:
-    """Return the cards once an adjustment is through: cards cut as they are used."""
-    taken, left = defaultdict(list), defaultdict(list)
-    for uuid, seat in adjustment.takes:
-        taken[uuid].append(seat)
-    for uuid, seat in adjustment.leaves:
-        left[uuid].append(seat)
-    after = []
-    for card in cards:
-        if card.uuid not in taken and card.uuid not in left:
-            after.append(card)
-            continue
-        held = {seat: tenant for seat, tenant in card.held.items() if seat not in left[card.uuid]}
-        after.append(replace(card, seats={**held, **dict.fromkeys(taken[card.uuid], ask.key)}))
-    return tuple(after)
+        return Adjustment(tuple(takes), tuple(leaves), opened - len(closed), price)

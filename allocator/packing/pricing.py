@@ -148,6 +148,15 @@ def unit_prices(tableau: Tableau, kind: Kind, prices: Prices) -> tuple[Floats, I
     return np.where(usable & spread[:, None], mean, least), by_domain.argmin(axis=0), least
 
 
+def prices_to(tableau: Tableau, row: int, prices: Prices) -> Floats:
+    """Return what each piece costs one workload, with what it takes of limits that bind, shape (P,)."""
+    piece = prices.piece.copy()
+    for kind in tableau.kinds:
+        for first in kind.domains:
+            piece[first : first + kind.width] += (tableau.weights[row] * prices.limit) @ kind.charges
+    return piece
+
+
 def _of_kind(tableau: Tableau, kind: Kind, prices: Prices, level: float) -> Columns:
     unit, domain, _ = unit_prices(tableau, kind, prices)
     work = tableau.work[kind.asks] * level

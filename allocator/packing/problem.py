@@ -28,7 +28,8 @@ class Stock:
         price: Cost of using one card, in whatever unit all stocks share.
         cards: How many there are, `None` = as many as are asked for.
         spans: Sizes of replicas over several whole cards of one NVLink domain, e.g. 2, 4, 8.
-        shares: Sizes of shares on offer, in hundredths of a card.
+        slices: Sizes of time slices on offer, in hundredths of a card; a card gives slices of one size.
+        shares: Sizes of shares on offer, in hundredths of a card; a card may give any together.
         profiles: MIG profiles that may be cut, `None` = all without a media extension.
         cut: Cards in use by what they are cut into now.
         host: What their nodes have for replicas beside cards, `None` = more than enough.
@@ -39,6 +40,7 @@ class Stock:
     price: float = 1.0
     cards: int | None = None
     spans: tuple[int, ...] = ()
+    slices: tuple[int, ...] = ()
     shares: tuple[int, ...] = ()
     profiles: tuple[str, ...] | None = None
     cut: Mapping[Cut, int] = field(default_factory=dict, hash=False)
@@ -46,32 +48,36 @@ class Stock:
 
     @cached_property
     def pieces(self) -> tuple[Shape, ...]:
-        """What its cards can give: whole cards, several at once, then MIG profiles, then shares."""
+        """What its cards can give: whole cards, several at once, then MIG profiles, time slices, shares."""
         return (
             Shape(self.board.id),
             *(Shape(self.board.id, cards=cards) for cards in self.spans),
             *(Shape(self.board.id, name) for name in self._profiles),
-            *(share_of(self.board, share) for share in self.shares),
+            *(share_of(self.board, share) for share in self._parts),
         )
 
     @cached_property
     def cuts(self) -> tuple[Cut, ...]:
         """Whole cards, alone and together, counts of full MIG layouts, and cards shared in equal parts."""
         mig = sorted(undominated_counts(self.board, self._profiles), reverse=True)
-        before, after = (0,) * (1 + len(self.spans)), (0,) * len(self.shares)
+        before, after = (0,) * (1 + len(self.spans)), (0,) * len(self._parts)
         uncut = np.eye(len(before), len(self.pieces), dtype=np.int64).tolist()
         return (
             *(tuple(cut) for cut in uncut),
             *((*before, *counts, *after) for counts in mig),
-            *self._even_shares,
+            *self._even,
         )
 
+    @property
+    def _parts(self) -> tuple[int, ...]:
+        return (*self.slices, *self.shares)
+
     @cached_property
-    def _even_shares(self) -> tuple[Cut, ...]:
-        """Cards shared in equal parts: the ways of sharing to begin with, others are found by their price."""
-        rest = len(self.pieces) - len(self.shares)
-        sizes = np.eye(len(self.shares), dtype=np.int64)
-        even = [SHARE_UNITS // share * size for share, size in zip(self.shares, sizes, strict=True)]
+    def _even(self) -> tuple[Cut, ...]:
+        """Cards in equal parts: all there is of time slices; other mixtures of shares are found by price."""
+        rest = len(self.pieces) - len(self._parts)
+        sizes = np.eye(len(self._parts), dtype=np.int64)
+        even = [SHARE_UNITS // part * size for part, size in zip(self._parts, sizes, strict=True)]
         return tuple((*(0,) * rest, *counts.tolist()) for counts in even)
 
     def cards_of(self, cut: Cut) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
+from itertools import count
 
 from allocator.packing.cards import Card, Seat, fragmentation
 from allocator.packing.problem import Stock
@@ -35,7 +36,7 @@ class StockRoom:
     def __init__(self, stock: Stock, cards: Sequence[Card], mix: Mix) -> None:
         self._stock, self._mix = stock, mix
         self._cut: dict[Layout, list[str]] = defaultdict(list)
-        self._shared: dict[str, int] = {}
+        self._shared: dict[str, tuple[Seat, ...]] = {}
         self._unused: list[str] = []
         self._best: dict[tuple[Layout, str], tuple[float, int] | None] = {}
         for card in sorted(cards, key=lambda card: card.uuid, reverse=True):
@@ -44,14 +45,14 @@ class StockRoom:
             elif card.layout is not None:
                 self._cut[card.layout].append(card.uuid)
             elif not any(seat.shape.is_whole for seat in card.held):
-                self._shared[card.uuid] = sum(seat.shape.hundredths for seat in card.held)
+                self._shared[card.uuid] = tuple(card.held)
 
     def fork(self, without: Collection[str] = ()) -> StockRoom:
         """Return room that can be changed without changing this, cards `without` left out."""
         twin = StockRoom(self._stock, (), self._mix)
         for layout, uuids in self._cut.items():
             twin._cut[layout] = [uuid for uuid in uuids if uuid not in without]
-        twin._shared = {uuid: used for uuid, used in self._shared.items() if uuid not in without}
+        twin._shared = {uuid: seats for uuid, seats in self._shared.items() if uuid not in without}
         twin._unused, twin._best = [uuid for uuid in self._unused if uuid not in without], self._best
         return twin
 
@@ -102,9 +103,17 @@ class StockRoom:
 
     def _take_share(self, piece: Shape) -> tuple[str, Seat, bool] | None:
         left = SHARE_UNITS - piece.hundredths
-        fits = [(used, uuid) for uuid, used in self._shared.items() if used <= left]
+        is_slice = piece.hundredths in self._stock.slices
+        fits = [
+            (used, uuid)
+            for uuid, seats in self._shared.items()
+            if (used := sum(seat.shape.hundredths for seat in seats)) <= left
+            and not (is_slice and any(seat.shape != piece for seat in seats))
+        ]
         if not fits and not self._unused:
             return None
-        used, uuid = max(fits) if fits else (0, self._unused.pop())
-        self._shared[uuid] = used + piece.hundredths
-        return uuid, Seat(piece, used), not fits
+        uuid = max(fits)[1] if fits else self._unused.pop()
+        seats = self._shared.get(uuid, ())
+        start = next(start for start in count() if Seat(piece, start) not in seats)
+        self._shared[uuid] = (*seats, Seat(piece, start))
+        return uuid, Seat(piece, start), not fits

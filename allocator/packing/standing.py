@@ -42,7 +42,7 @@ def _cuts(stock: Stock, seats: tuple[Seat, ...]) -> tuple[Cut, ...]:
     """Return what a card is cut into, or all that it can grow into; a shared card is what it is."""
     count = Counter(seat.shape for seat in seats)
     cut = tuple(count[piece] for piece in stock.pieces)
-    is_shared = any(piece.hundredths and n for piece, n in zip(stock.pieces, cut, strict=True))
+    is_shared = any(cut[len(cut) - len(stock.shares) :])
     if is_shared or cut in stock.cuts:
         return (cut,)
     return tuple(larger for larger in stock.cuts if set(seats) <= seats_of(stock, larger, seats))

@@ -103,8 +103,9 @@ class _Yard:
             ]
         self._cuts = [uuid for uuid in sorted(self._seats) if set(self._seats[uuid]) != set(self._goal[uuid])]
         self._least = {key: min(ask.work, self._carried(key)) for key, ask in self._asks.items()}
-        # The cards of a replica over several start before it counts, and are left after it.
-        self._starts.sort(key=lambda one: not one[2].is_part)
+        # The cards of a replica over several start before it counts, and are left after it. Workload by
+        # workload, so that what one starts with counts on its node before another takes cards there.
+        self._starts.sort(key=lambda one: (one[0], not one[2].is_part) if one[2].shape.cards > 1 else ())
         self._stops.sort(key=lambda one: one[2].is_part)
         self._stock = {card.uuid: card.stock for card in before}
         self._node = {card.uuid: card.node for card in before}
@@ -137,8 +138,12 @@ class _Yard:
         waiting: list[_Seating] = []
         for key, uuid, seat in self._starts:
             is_free = seat in self._seats[uuid] and self._seats[uuid][seat] is None
-            fits = is_free and (seat.is_part or not self._nodes.lacks(key, uuid))
-            if fits and not self._waits_for(waiting, key, uuid, seat) and self._may(key, seat, 1):
+            if (
+                is_free
+                and not self._nodes.lacks(key, uuid)
+                and not self._waits_for(waiting, key, uuid, seat)
+                and self._may(key, seat, 1)
+            ):
                 self._take(key, uuid, seat)
                 self._moves.append(Move(Act.START, uuid, seat, key))
             else:

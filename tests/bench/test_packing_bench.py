@@ -5,14 +5,16 @@ Fleets are made up (tests/bench/fleets.py). Times are CPU seconds of this proces
 
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from allocator.packing.cards import Card
-from allocator.packing.fastpath import adjust, applied
+from allocator.packing.fastpath import Stand, adjust
 from allocator.packing.pack import pack
 from allocator.packing.placement import place
+from allocator.packing.pricing import prices_to
 from allocator.packing.standing import standing_on
 from allocator.packing.transition import transition
 from fleet.workload import Router
@@ -116,15 +118,17 @@ def test_full_problem(benchmark, is_tight):
 def test_one_workload_at_a_time(benchmark, seed):
     problem = fleets.on_slices(seed)
     packing = pack(problem)
-    cards, asks = place(packing, fresh(problem)), list(problem.asks)
+    stand, asks = Stand(place(packing, fresh(problem))), list(problem.asks)
     rng, seconds = np.random.default_rng(seed), []
     later = fleets.shifted(problem, seed)
     for nth in rng.choice(len(asks), CHANGES, replace=False).tolist():
         asks[nth] = later.asks[nth]
-        adjustment, took = timed(adjust, problem.stocks, asks[nth], packing.worth, cards)
+        prices = prices_to(packing.tableau, nth, packing.worth)
+        adjustment, took = timed(adjust, problem.stocks, asks[nth], prices, stand)
         seconds.append(took)
-        cards = applied(cards, asks[nth], adjustment)
-    used, full = sum(card.is_used for card in cards), pack(type(problem)(problem.stocks, tuple(asks))).cards
+        stand = stand.after(asks[nth], adjustment)
+    used = sum(card.is_used for card in stand.cards)
+    full = pack(replace(problem, asks=tuple(asks))).cards
     noted(
         benchmark,
         median_ms=f"{1000 * np.median(seconds):.1f}",
@@ -133,7 +137,7 @@ def test_one_workload_at_a_time(benchmark, seed):
     )
     assert 0.02 >= np.median(seconds)
     assert 1.01 * full >= used
-    benchmark(adjust, problem.stocks, asks[0], packing.worth, cards)
+    benchmark(adjust, problem.stocks, asks[nth], prices, stand)
 
 
 def test_shift_of_demand_disturbs_little(benchmark):

@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from allocator.market import Market
 from allocator.packing.cards import Card, Seat, fragmentation, layout_of
-from allocator.packing.fastpath import adjust, applied
+from allocator.packing.fastpath import Adjustment, Stand, adjust
 from allocator.packing.pack import pack
 from allocator.packing.room import StockRoom, mix_of
 from fleet.boards import H100_80GB
 from fleet.host import Host, HostAmount
+from fleet.ledgers.queues import UNLIMITED, Queue
 from fleet.shape import Configuration, share_of
 from fleet.workload import Router
 from tests.builders.fleet import key, shape
@@ -34,7 +36,7 @@ def shares(name, *sizes, tenant="other"):
 
 
 def prices_of(one):
-    return pack(one).worth
+    return pack(one).worth.piece
 
 
 PRICES = prices_of(
@@ -61,10 +63,10 @@ def take(cards, *names):
         ([card("a", "3g.40gb@4"), card("b", "3g.40gb@4 1g.10gb@0")], "1g.10gb", ("b", "1g.10gb@1", False)),
         ([card("a"), card("b", "7g.80gb@0")], "1g.10gb", ("a", "1g.10gb@6", True)),
         ([card("a", "1g.10gb@0"), card("b")], "whole", ("b", "whole@0", True)),
-        ([card("a"), shares("b", 50)], "50/100", ("b", "50/100@50", False)),
-        ([card("a"), shares("b", 50), shares("c", 50, 25)], "25/100", ("c", "25/100@75", False)),
+        ([card("a"), shares("b", 50)], "50/100", ("b", "50/100@1", False)),
+        ([card("a"), shares("b", 50), shares("c", 50, 25)], "25/100", ("c", "25/100@0", False)),
         ([card("a"), shares("b", 50, 50)], "25/100", ("a", "25/100@0", True)),
-        ([card("a", "1g.10gb@0"), shares("b", 25)], "25/100", ("b", "25/100@25", False)),
+        ([card("a", "1g.10gb@0"), shares("b", 25)], "25/100", ("b", "25/100@1", False)),
     ],
 )
 def test_a_piece_goes_where_the_next_workloads_lose_least_and_one_mechanism_to_a_card(cards, name, expected):
@@ -108,6 +110,25 @@ def test_a_share_in_a_fork_leaves_the_original_as_it_is():
     assert room.take(piece("25/100")) is None
 
 
+@pytest.mark.parametrize(("name", "expected"), [("25/100", "b"), ("50/100", "c")])
+def test_a_time_slice_goes_beside_those_of_its_size(name, expected):
+    sliced = stock(slices=(25, 50))
+    room = StockRoom(sliced, [shares("a", 50, 50), shares("b", 25, 25), shares("c", 50)], MIX)
+    uuid, seat, new = room.take(next(p for p in sliced.pieces if p.profile == name))
+    assert (expected, name, False) == (uuid, seat.shape.profile, new)
+
+
+def test_time_slices_of_another_size_are_no_room():
+    sliced = stock(slices=(25, 50))
+    assert StockRoom(sliced, [shares("a", 50)], MIX).take(sliced.pieces[-2]) is None
+
+
+def test_a_share_takes_no_seat_that_is_taken_where_one_before_it_was_left():
+    held = {Seat(share_of(H100_80GB, 25), at): key("other") for at in (1, 2)}
+    room = StockRoom(SHARED, [Card("a", 0, held)], MIX)
+    assert [0, 3] == [room.take(piece("25/100"))[1].start for _ in range(2)]
+
+
 def test_the_mix_is_what_is_in_use():
     cards = [
         card("a", "3g.40gb@4 1g.10gb@0 1g.10gb@1"),
@@ -126,6 +147,12 @@ def test_fragmentation_is_what_is_left_times_the_chance_that_it_is_of_no_use(sea
     assert expected == pytest.approx(fragmentation(H100_80GB, layout_of(card("a", seats).seats), MIX))
 
 
+def team(limit):
+    """What a queue with only a limit lets workload a have."""
+    queue = Queue("team", quota=UNLIMITED, limit=limit)
+    return Market(queues={"team": queue}, queue_of={key("a"): "team"}).teams(())
+
+
 def ask_now(work, now=None, works=None, router=Router.EQUAL, **more):
     one = ask("a", work, WORKS if works is None else works, router, **more)
     return replace(one, now={"": Configuration({shape(p): n for p, n in (now or {}).items()})})
@@ -133,23 +160,23 @@ def ask_now(work, now=None, works=None, router=Router.EQUAL, **more):
 
 def test_a_new_workload_takes_the_cheapest_configuration_in_room_that_is_there():
     cards = (card("used", "3g.40gb@4"), card("free"))
-    got = adjust((SHARED,), ask_now(0.4), PRICES, cards)
+    got = adjust((SHARED,), ask_now(0.4), PRICES, Stand(cards))
     assert [("used", "3g.40gb@0")] == [(uuid, str(seat)) for uuid, seat in got.takes]
-    assert ((), 0, 0.0) == (got.leaves, got.opened, got.short)
+    assert ((), 0) == (got.leaves, got.opened)
     assert 0.5 == pytest.approx(got.price)
 
 
 def test_what_still_carries_stays_as_it_is():
     cards = (card("one", "3g.40gb@4", tenant="a"), card("free"))
-    got = adjust((SHARED,), ask_now(0.4, {"3g.40gb": 1}), PRICES, cards)
+    got = adjust((SHARED,), ask_now(0.4, {"3g.40gb": 1}), PRICES, Stand(cards))
     assert ((), (), 0) == (got.takes, got.leaves, got.opened)
 
 
 def test_what_outgrows_its_seat_gives_it_back():
     cards = (card("one", "3g.40gb@4", tenant="a"), card("free"))
-    got = adjust((SHARED,), ask_now(0.9, {"3g.40gb": 1}), PRICES, cards)
-    after = applied(cards, ask_now(0.9), got)
-    assert [{}, {Seat(shape("whole"), 0): key("a")}] == [each.held for each in after]
+    got = adjust((SHARED,), ask_now(0.9, {"3g.40gb": 1}), PRICES, Stand(cards))
+    after = Stand(cards).after(ask_now(0.9), got)
+    assert [{}, {Seat(shape("whole"), 0): key("a")}] == [each.held for each in after.cards]
 
 
 def test_what_shrinks_gives_back_the_seat_on_the_emptiest_card():
@@ -157,33 +184,33 @@ def test_what_shrinks_gives_back_the_seat_on_the_emptiest_card():
         card("full", "3g.40gb@4", one={Seat(shape("3g.40gb"), 0): key("a")}),
         card("lone", "3g.40gb@4", tenant="a"),
     )
-    got = adjust((SHARED,), ask_now(0.4, {"3g.40gb": 2}), PRICES, cards)
+    got = adjust((SHARED,), ask_now(0.4, {"3g.40gb": 2}), PRICES, Stand(cards))
     assert [("lone", "3g.40gb@4")] == [(uuid, str(seat)) for uuid, seat in got.leaves]
     assert ((), -1) == (got.takes, got.opened)
 
 
 def test_a_lonely_replica_moves_beside_others_where_that_frees_a_card():
     cards = (card("others", "3g.40gb@4"), card("lone", "3g.40gb@4", tenant="a"))
-    got = adjust((SHARED,), ask_now(0.45, {"3g.40gb": 1}), PRICES, cards)
+    got = adjust((SHARED,), ask_now(0.45, {"3g.40gb": 1}), PRICES, Stand(cards))
     assert ([("others", "3g.40gb@0")], -1) == ([(uuid, str(seat)) for uuid, seat in got.takes], got.opened)
     assert [("lone", "3g.40gb@4")] == [(uuid, str(seat)) for uuid, seat in got.leaves]
 
 
 def test_without_room_for_any_configuration_there_is_no_change():
-    assert adjust((SHARED,), ask_now(0.4), PRICES, (card("full", "7g.80gb@0"),)) is None
+    assert adjust((SHARED,), ask_now(0.4), PRICES, Stand((card("full", "7g.80gb@0"),))) is None
 
 
 def test_shares_are_changed_by_the_same_rules():
     works = {25: 0.2, 50: 0.45}
     cards = (shares("used", 50), card("free"))
-    got = adjust((SHARED,), ask_now(0.4, works=works), PRICES, cards)
-    assert [("used", "50/100@50")] == [(uuid, str(seat)) for uuid, seat in got.takes]
+    got = adjust((SHARED,), ask_now(0.4, works=works), PRICES, Stand(cards))
+    assert [("used", "50/100@1")] == [(uuid, str(seat)) for uuid, seat in got.takes]
 
 
-def test_applied_leaves_other_cards_alone_and_gives_each_seat_one_tenant():
+def test_what_is_through_leaves_other_cards_alone_and_gives_each_seat_one_tenant():
     cards = (card("used", "3g.40gb@4"), card("other", "1g.10gb@6"))
-    got = adjust((SHARED,), ask_now(0.4), PRICES, cards)
-    used, other = applied(cards, ask_now(0.4), got)
+    got = adjust((SHARED,), ask_now(0.4), PRICES, Stand(cards))
+    used, other = Stand(cards).after(ask_now(0.4), got).cards
     assert cards[1] == other
     assert {Seat(shape("3g.40gb"), 4): key("other"), Seat(shape("3g.40gb"), 0): key("a")} == used.held
 
@@ -210,7 +237,38 @@ def test_a_piece_that_nobody_takes_is_worth_what_it_would_take_from_others():
 def test_new_replicas_go_where_nodes_have_a_core_for_each(cores, cards):
     """All cards are empty: without a bound the first is taken, and both halves of it."""
     asked = ask("new", 0.9, {"3g.40gb": 0.45}, host=HostAmount(cpu_m=1000))
-    on = [Card(f"{node}0", 0, {}, node) for node in "abc"]
+    on = tuple(Card(f"{node}0", 0, {}, node) for node in "abc")
     hosts = {node: Host("", HostAmount(cpu_m=1000 * n)) for node, n in cores.items()}
-    found = adjust((SHARED,), asked, PRICES, on, hosts)
+    found = adjust((SHARED,), asked, PRICES, Stand(on, hosts))
     assert cards == (None if found is None else [uuid for uuid, _ in found.takes])
+
+
+@pytest.mark.parametrize(
+    ("limit", "work", "works", "takes"),
+    [
+        (UNLIMITED, 0.45, WORKS, ["3g.40gb@4"]),
+        (3.0, 0.45, WORKS, ["3g.40gb@4"]),
+        (2.9, 0.45, WORKS, None),
+        (1.01, 0.9, {50: 0.45}, ["50/100@0", "50/100@1"]),
+        (1.0, 0.9, {50: 0.45}, None),
+    ],
+)
+def test_nothing_is_started_that_the_queue_refuses(limit, work, works, takes):
+    """An instance 3g counts as three cards; of a queue that takes shares a hundredth is left free."""
+    stand = Stand((card("a"), card("b")), teams=team(limit))
+    found = adjust((SHARED,), ask_now(work, works=works), PRICES, stand)
+    assert takes == (None if found is None else [str(seat) for _, seat in found.takes])
+
+
+def test_what_is_through_is_taken_of_nodes_and_queues_and_what_is_left_is_given_back():
+    asked = ask_now(0.9, host=HostAmount(cpu_m=1000))
+    half, whole = Seat(shape("3g.40gb"), 4), Seat(shape("whole"))
+    there = Card("a0", 0, {half: key("a")}, "a"), Card("b0", 0, {}, "b"), Card("c0", 0, {}, "c")
+    hosts = {node: Host("", HostAmount(cpu_m=3000)) for node in "ab"}
+    change = Adjustment((("b0", whole), ("c0", whole)), (("a0", half),), 1, 2.0)
+
+    after = Stand(there, hosts, team(9.0).bind(key("a"), half.shape, 1)).after(asked, change)
+
+    assert {"a": 4000, "b": 2000} == {node: host.free.cpu_m for node, host in after.hosts.items()}
+    assert 2.0 == after.teams.queues.by_name["team"].allocated
+    assert [{}, {whole: key("a")}, {whole: key("a")}] == [one.held for one in after.cards]

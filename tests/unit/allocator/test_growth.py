@@ -1,9 +1,11 @@
 """Additions: what the table of decisions cannot say in a row."""
 
 from allocator.growth import grow
+from allocator.market import Market
 from allocator.room import room_of
+from fleet.ledgers.queues import UNLIMITED, Queue
 from tests.builders.deciding import need, offers, workload
-from tests.builders.fleet import configuration, fleet, running, shape, standing
+from tests.builders.fleet import configuration, fleet, key, running, shape, standing
 
 
 def grown(scene, name="chat", up=0.5, **more):
@@ -64,3 +66,14 @@ def test_a_plan_under_way_that_finds_no_room_leaves_the_room_to_others():
     got = grown(scene)
     assert configuration("3 x 3g.40gb").counts == got.goal.counts
     assert room_of(scene).ledger == got.room.ledger
+
+
+def test_what_a_queue_holds_back_is_not_to_come_with_room():
+    """Five replicas are missing and none fits: the queue has two left."""
+    scene = running(fleet(1, foreign=(("node-0", "gpu-0"),)), standing("chat"))
+    queues = {"team": Queue("team", quota=UNLIMITED, limit=2.0)}
+    market = Market(queues=queues, queue_of={key("chat"): "team"})
+    (one,), offered = scene.standings, offers({"1g.10gb": 0.1})
+    rooms = [room_of(scene, (), each) for each in (Market(), market)]
+    later = [grow(workload(), one, need(up=0.5), offered, room).later for room in rooms]
+    assert [configuration("5 x 1g.10gb"), configuration("2 x 1g.10gb")] == later

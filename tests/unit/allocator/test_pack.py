@@ -177,6 +177,21 @@ def test_shares_fill_a_card_and_never_share_it_with_slices():
     assert (2, 2.0) == (packing.cards, packing.least)
 
 
+def test_time_slices_of_a_card_are_of_one_size():
+    asks = [ask("a", 0.5, {50: 0.5}), ask("b", 0.25, {25: 0.25}), ask("c", 0.25, {25: 0.25})]
+    mixed, sliced = stock(shares=(25, 50)), stock(slices=(25, 50))
+    packings = [pack(problem(*asks, stocks=(one,))) for one in (mixed, sliced)]
+    assert [(1, 1.0), (2, 2.0)] == [(packing.cards, packing.packed.cost) for packing in packings]
+
+
+def test_a_card_with_time_slices_free_is_cut_as_it_will_be():
+    asked = problem(ask("a", 0.5, {25: 0.25}), stocks=(stock(slices=(25, 50)),))
+    half = place(pack(asked), [Card("a", 0, {})])
+    assert {(0,) * (len(asked.stocks[0].pieces) - 2) + (4, 0): 1} == dict(
+        standing_on(asked, half, recut=0.1, restart=0.1).stocks[0].cut
+    )
+
+
 def test_a_queue_counts_shares_slices_and_cards_as_kai_does():
     shared = stock(shares=(25,), spans=(2,))
     asks = ask("a", 0.5, {25: 0.25}), ask("b", 0.5, HALVES)

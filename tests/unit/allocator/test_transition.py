@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from allocator.packing.cards import Card, Seat
-from allocator.packing.fastpath import adjust
+from allocator.packing.fastpath import Stand, adjust
 from allocator.packing.pack import pack
 from allocator.packing.placement import place
+from allocator.packing.pricing import prices_to
 from allocator.packing.standing import standing_on
 from allocator.packing.transition import transition
 from fleet.errors import InputError
@@ -276,6 +277,17 @@ class TestReplicasOverSeveralCards:
         starts = [(str(m.act), str(m.seat)) for m in there.moves]
         assert starts.index(("start", "2x@0")) < starts.index(("stop", "whole@0"))
 
+    @pytest.mark.parametrize(("cores", "starts"), [(0, []), (1, ["2x@1", "2x@0"])])
+    def test_no_card_of_one_is_taken_where_its_node_has_no_core_for_it(self, cores, starts):
+        """Of two workloads with a core for one only the first takes cards."""
+        wide = [replace(ask(name, 1.9, {}, host=CORE), works={TWO: 2.0}) for name in ("x", "y")]
+        before = joined(a=["", "", "", ""])
+        after = place(pack(problem(*wide, stocks=(stock(spans=(2,)),))), before)
+        way = transition(before, after, wide, {"a": Host("", HostAmount(cpu_m=1000 * cores))})
+        assert starts == [str(move.seat) for move in way.moves if move.act == "start"]
+        assert 2 - cores == len(way.stuck)
+        assert "node a has too little CPU for 1 x" in way.stuck[-1]
+
     def test_what_runs_so_is_one_replica_and_one_cut_to_the_next_packing(self):
         packing = self.packing()
         cards = place(packing, joined(a=["", ""]))
@@ -285,4 +297,4 @@ class TestReplicasOverSeveralCards:
         )
         assert [1] == list(stocked.cut.values())
         assert {TWO: 1} == asked.now[""].counts
-        assert adjust((stocked,), asked, packing.worth, cards) is None
+        assert adjust((stocked,), asked, prices_to(packing.tableau, 0, packing.worth), Stand(cards)) is None

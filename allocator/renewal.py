@@ -1,0 +1,69 @@
+"""What a target becomes as needs change: one workload after the other, by its prices.
+
+Most of what changes between two packings is the need of a few workloads. They need not wait for the next.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from allocator.decide import Question
+from allocator.packing.columns import Prices, value
+from allocator.packing.fastpath import Stand, adjust
+from allocator.packing.pricing import cheapest, prices_to
+from allocator.packing.standing import standing_on
+from allocator.packing.tableau import Tableau, tableau_of
+from allocator.reshape import WORTHWHILE_GPU
+from allocator.room import room_of
+from allocator.target import Target, cards_of, problem_of
+from fleet.shape import Configuration
+from fleet.workload import WorkloadKey
+
+MOST_CHANGES = 32
+"""Workloads that are gone through at most: to pack the fleet anew takes no longer than more of them."""
+
+
+def renewed(aim: Target, question: Question) -> Mapping[WorkloadKey, Configuration]:
+    """Return the goals of a target, with those chosen anew that do not fit what must be kept now.
+
+    A goal fits that carries the need, and costs no tenth of a card more than the cheapest that does, at the
+    prices of the target's packing. Another is what the workload should run on at these prices, on the cards
+    as they stand. Where there is no room for any, and where cards or limits are of other kinds than then,
+    the goal stays: it is for others to see that it does not fit.
+    """
+    if aim.packing is None:
+        return aim.goals
+    problem = problem_of(question)
+    cards = cards_of(question.fleet, problem.stocks)
+    now, then = tableau_of(standing_on(problem, cards, recut=0.0, restart=0.0)), aim.packing.tableau
+    pieces = [[stock.pieces for stock in one.problem.stocks] for one in (now, then)]
+    if pieces[0] != pieces[1] or now.limits.size != then.limits.size:
+        return aim.goals
+    prices, goals = aim.packing.worth, dict(aim.goals)
+    teams = room_of(question.fleet, question.workloads, question.market).teams
+    stand = Stand(cards, question.fleet.hosts, teams)
+    for row in islice(_unfit(now, prices, aim, question), MOST_CHANGES):
+        ask = now.problem.asks[row]
+        adjustment = adjust(problem.stocks, ask, prices_to(now, row, prices), stand)
+        if adjustment is not None:
+            stand = stand.after(ask, adjustment)
+            held = (seat.shape for card in stand.cards for seat, key in card.held.items() if key == ask.key)
+            goals[ask.key] = Configuration(Counter(held))
+    return goals
+
+
+def _unfit(now: Tableau, prices: Prices, aim: Target, question: Question) -> Iterator[int]:
+    """Yield the workloads that could be carried, and whose goals do not do it or cost too much for it."""
+    columns = cheapest(now, prices)
+    pieces = [piece for stock in now.problem.stocks for piece in stock.pieces]
+    for row, least in zip(columns.ask.tolist(), value(columns, prices).tolist(), strict=True):
+        ask, goal = now.problem.asks[row], aim.goals.get(now.problem.asks[row].key)
+        if goal is None or question.offers[ask.key].short(goal, ask.work):
+            yield row
+            continue
+        cost = sorted(zip(pieces, prices_to(now, row, prices).tolist(), strict=True), key=lambda one: -one[1])
+        of = dict(cost)  # the fault domain where it costs least comes last
+        if sum(n * of[shape] for shape, n in goal.counts.items()) > least + WORTHWHILE_GPU:
+            yield row

@@ -1,0 +1,91 @@
+"""What a target becomes as needs change, until the fleet is packed anew."""
+
+from dataclasses import replace
+
+import pytest
+
+from allocator.market import Market
+from allocator.renewal import renewed
+from allocator.target import target
+from fleet.boards import A100_80GB
+from fleet.host import Host, HostAmount
+from fleet.ledgers.queues import UNLIMITED, Queue
+from tests.builders.deciding import need, offers, question, workload
+from tests.builders.fleet import fleet, key, running, standing
+
+CAPACITIES = {"1g.10gb": 0.1, "2g.20gb": 0.25, "3g.40gb": 0.45, "whole": 1.0}
+
+
+def asked(cards=4, stands="1 x 3g.40gb", **works):
+    """Workloads by name with the work that must be kept."""
+    scene = running(fleet(cards), *(standing(name, stands) for name in works))
+    needs = [need(name, work) for name, work in works.items()]
+    return question(
+        scene, [workload(name) for name in works], needs, dict.fromkeys(works, offers(CAPACITIES))
+    )
+
+
+def goals(before, now):
+    return {key.name: str(goal) for key, goal in renewed(target(before), now).items()}
+
+
+def test_goals_that_fit_are_the_targets():
+    before = asked(a=0.4, b=0.9)
+    assert target(before).goals == renewed(target(before), asked(a=0.41, b=0.89))
+
+
+@pytest.mark.parametrize(
+    ("stands", "before", "work", "goal"),
+    [
+        ("1 x 3g.40gb", 0.4, 0.9, "1 x whole"),
+        ("2 x 3g.40gb", 0.9, 0.4, "1 x 3g.40gb"),
+        ("1 x 3g.40gb", 0.4, 0.3, "1 x 3g.40gb"),
+    ],
+)
+def test_a_goal_that_carries_too_little_or_costs_too_much_is_chosen_anew(stands, before, work, goal):
+    got = goals(asked(stands=stands, a=before, b=before), asked(stands=stands, a=work, b=before))
+    assert {"a": goal, "b": stands} == got
+
+
+def test_a_workload_that_came_since_has_a_goal():
+    assert "1 x 3g.40gb" == goals(asked(a=0.4), asked(a=0.4, b=0.4))["b"]
+
+
+def test_a_goal_for_which_there_is_no_room_stays_for_the_next_packing():
+    before = asked(cards=1, a=0.4, b=0.4)
+    assert target(before).goals == renewed(target(before), asked(cards=1, a=0.9, b=0.4))
+
+
+def test_one_change_is_seen_by_the_next():
+    """One card is empty, and both have grown out of their halves: the second stays with what it has."""
+    got = goals(asked(cards=2, a=0.4, b=0.4), asked(cards=2, a=1.3, b=1.3))
+    assert ("3 x 3g.40gb", "1 x 3g.40gb") == (got["a"], got["b"])
+
+
+@pytest.mark.parametrize(("limit", "goal"), [(UNLIMITED, "1 x whole"), (3.5, "1 x 3g.40gb")])
+def test_queues_bind(limit, goal):
+    market = Market(queues={"team": Queue("team", quota=UNLIMITED, limit=limit)}, queue_of={key("a"): "team"})
+    before, now = (replace(asked(cards=2, a=work), market=market) for work in (0.4, 0.9))
+    assert goal == goals(before, now)["a"]
+
+
+def test_nodes_bind():
+    def scene(work):
+        one = asked(cards=2, a=work)
+        (stands,) = one.fleet.standings
+        asking = replace(stands.own, host=HostAmount(cpu_m=1000))
+        hosts = {"node-0": Host("", HostAmount(cpu_m=500))}
+        return replace(
+            one, fleet=replace(one.fleet, standings=(replace(stands, variants=(asking,)),), hosts=hosts)
+        )
+
+    assert "1 x 3g.40gb" == goals(scene(0.4), scene(0.9))["a"]
+
+
+def test_with_cards_of_another_kind_the_goals_stay_and_without_a_packing_there_are_none():
+    before, now = asked(a=0.4), asked(a=0.9)
+    other = replace(
+        now, fleet=replace(now.fleet, gpus=tuple(replace(g, board=A100_80GB) for g in now.fleet.gpus))
+    )
+    assert target(before).goals == renewed(target(before), other)
+    assert {} == renewed(target(asked()), now)
