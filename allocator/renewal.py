@@ -10,9 +10,12 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from allocator.decide import Question
+from allocator.packing.cards import Seat
 from allocator.packing.columns import Prices, value
 from allocator.packing.fastpath import Stand, adjust
+from allocator.packing.pack import Packing
 from allocator.packing.pricing import cheapest, prices_to
+from allocator.packing.room import Mix, chances
 from allocator.packing.standing import standing_on
 from allocator.packing.tableau import Tableau, tableau_of
 from allocator.reshape import WORTHWHILE_GPU
@@ -43,7 +46,7 @@ def renewed(aim: Target, question: Question) -> Mapping[WorkloadKey, Configurati
         return aim.goals
     prices, goals = aim.packing.worth, dict(aim.goals)
     teams = room_of(question.fleet, question.workloads, question.market).teams
-    stand = Stand(cards, question.fleet.hosts, teams)
+    stand = Stand(cards, question.fleet.hosts, teams, _mixes(aim.packing))
     for row in islice(_unfit(now, prices, aim, question), MOST_CHANGES):
         ask = now.problem.asks[row]
         adjustment = adjust(problem.stocks, ask, prices_to(now, row, prices), stand)
@@ -52,6 +55,17 @@ def renewed(aim: Target, question: Question) -> Mapping[WorkloadKey, Configurati
             held = (seat.shape for card in stand.cards for seat, key in card.held.items() if key == ask.key)
             goals[ask.key] = Configuration(Counter(held))
     return goals
+
+
+def _mixes(packing: Packing) -> dict[int, Mix]:
+    """Return what profiles the packing takes by stock: it is made for what is expected, not for what runs."""
+    tableau, taken = packing.tableau, packing.packed.columns.counts.sum(axis=0).tolist()
+    return {
+        index: chances(
+            {p.profile: n for p, n in zip(stock.pieces, taken[first:], strict=False) if Seat(p).is_mig}
+        )
+        for index, (stock, first) in enumerate(zip(tableau.problem.stocks, tableau.offsets, strict=False))
+    }
 
 
 def _unfit(now: Tableau, prices: Prices, aim: Target, question: Question) -> Iterator[int]:

@@ -15,8 +15,8 @@ from fleet.devices import (
     Ledger,
     Pool,
     first_fit,
-    in_order_of_trial,
     ledger_of,
+    trial_order,
 )
 from fleet.holds import Hold, kept_from
 from fleet.host import NOTHING, UNKNOWN, Host, HostAmount, Pods
@@ -77,8 +77,8 @@ class Room:
         placed = 0
         while placed < wanted:
             apart = {node: kin[host.domain] for node, host in hosts.items()} if pods.is_spread else {}
-            order = in_order_of_trial(self.pools, ledger, copies if pods.gathers else {}, apart)
-            pool = next((p for p in order if p.name not in full), None)
+            order = trial_order(ledger, copies if pods.gathers else {}, apart)
+            pool = min((p for p in self.pools if p.name not in full), key=order, default=None)
             if pool is None:
                 break
             host = hosts.get(pool.node, UNKNOWN)

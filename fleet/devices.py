@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -207,7 +207,16 @@ def in_order_of_trial(
     company: Mapping[str, int] = MappingProxyType({}),
     kin: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Pool]:
-    """Return pools in the order in which kube-scheduler comes to their nodes for one pod.
+    """Return pools in the order in which kube-scheduler comes to their nodes for one pod (`trial_order`)."""
+    return sorted(pools, key=trial_order(ledger, company, kin))
+
+
+def trial_order(
+    ledger: Ledger,
+    company: Mapping[str, int] = MappingProxyType({}),
+    kin: Mapping[str, int] = MappingProxyType({}),
+) -> Callable[[Pool], tuple[int, int, int, str]]:
+    """Return what kube-scheduler orders pools by when it looks for a node for one pod, least first.
 
     It scores nodes, and its ordinary scores prefer the emptier one; devices are not scored (kubernetes
     pkg/scheduler/framework/plugins/dynamicresources, computeScore). `company` says how many pods a node has
@@ -221,7 +230,7 @@ def in_order_of_trial(
         taken = len(ledger.taken.get(pool.name, ()))
         return kin.get(pool.node, 0), -company.get(pool.node, 0), taken, pool.name
 
-    return sorted(pools, key=score)
+    return score
 
 
 def first_fit(

@@ -15,7 +15,7 @@ from allocator.packing.dealing import present
 from allocator.packing.nodes import Nodes
 from allocator.packing.pricing import beside, cheapest
 from allocator.packing.problem import Ask, Problem, Stock
-from allocator.packing.room import StockRoom, mix_of
+from allocator.packing.room import Mix, StockRoom, mix_of
 from allocator.packing.rows import joined
 from allocator.packing.tableau import Floats, tableau_of
 from fleet.host import NOTHING, Host
@@ -59,11 +59,18 @@ class Stand:
         cards: Cards, with who sits on them.
         hosts: Their nodes by name, with what is left of them; others have enough.
         teams: What queues still let workloads have.
+        mixes: Chance of each MIG profile to be asked for next, by stock; where it is not said, as often as it
+            is in use now.
     """
 
     cards: tuple[Card, ...]
     hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
     teams: Teams = NO_TEAMS
+    mixes: Mapping[int, Mix] = field(default_factory=dict, hash=False)
+
+    def mix_of(self, stock: int) -> Mix:
+        """Return the chance of each MIG profile to be asked for next on cards of a stock."""
+        return self.mixes.get(stock) or mix_of(self.cards, stock)
 
     def after(self, ask: Ask, adjustment: Adjustment) -> Stand:
         """Return what stands once an adjustment is through: cards cut as they are used."""
@@ -84,7 +91,7 @@ class Stand:
                     teams = teams.bind(ask.key, seat.shape, more)
                     if card.node in hosts:
                         hosts[card.node] = hosts[card.node].without(amount)
-        return Stand(tuple(cards), hosts, teams)
+        return replace(self, cards=tuple(cards), hosts=hosts, teams=teams)
 
 
 def adjust(stocks: tuple[Stock, ...], ask: Ask, prices: Floats, stand: Stand) -> Adjustment | None:
@@ -107,7 +114,7 @@ def adjust(stocks: tuple[Stock, ...], ask: Ask, prices: Floats, stand: Stand) ->
     worth = value(candidates, free)
     pieces = [(index, piece) for index, stock in enumerate(stocks) for piece in stock.pieces]
     rooms = {
-        index: StockRoom(stock, [card for card in cards if card.stock == index], mix_of(cards, index))
+        index: StockRoom(stock, [card for card in cards if card.stock == index], stand.mix_of(index))
         for index, stock in enumerate(stocks)
     }
     nodes = Nodes(stand.hosts, (ask,), cards)

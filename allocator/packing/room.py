@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 
 from allocator.packing.cards import Card, Seat, fragmentation
@@ -20,8 +20,13 @@ def mix_of(cards: Sequence[Card], stock: int) -> Mix:
     for card in cards:
         if card.stock == stock:
             asked.update(seat.shape.profile for seat in card.held if seat.is_mig)
+    return chances(asked)
+
+
+def chances(asked: Mapping[str, int]) -> Mix:
+    """Return the chance of each of what is asked for so many times to be asked for next."""
     total = sum(asked.values())
-    return tuple((name, n / total) for name, n in sorted(asked.items()))
+    return tuple((name, n / total) for name, n in sorted(asked.items()) if n)
 
 
 class StockRoom:

@@ -272,3 +272,11 @@ def test_what_is_through_is_taken_of_nodes_and_queues_and_what_is_left_is_given_
     assert {"a": 4000, "b": 2000} == {node: host.free.cpu_m for node, host in after.hosts.items()}
     assert 2.0 == after.teams.queues.by_name["team"].allocated
     assert [{}, {whole: key("a")}, {whole: key("a")}] == [one.held for one in after.cards]
+
+
+@pytest.mark.parametrize(("mixes", "card_taken"), [({}, "b"), ({0: (("3g.40gb", 1.0),)}, "a")])
+def test_room_is_kept_for_what_is_expected_and_not_for_what_is_there(mixes, card_taken):
+    """Small slices alone are in use, and none is lost by the fuller card; there a 3g has room still."""
+    cards = card("a", "1g.10gb@0 1g.10gb@1"), card("b", "1g.10gb@4 1g.10gb@5 1g.10gb@6")
+    found = adjust((SHARED,), ask_now(0.1, works={"1g.10gb": 0.1}), PRICES, Stand(cards, mixes=mixes))
+    assert [card_taken] == [uuid for uuid, _ in found.takes]
