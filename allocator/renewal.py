@@ -59,13 +59,11 @@ def renewed(aim: Target, question: Question) -> Mapping[WorkloadKey, Configurati
 
 def _mixes(packing: Packing) -> dict[int, Mix]:
     """Return what profiles the packing takes by stock: it is made for what is expected, not for what runs."""
-    tableau, taken = packing.tableau, packing.packed.columns.counts.sum(axis=0).tolist()
-    return {
-        index: chances(
-            {p.profile: n for p, n in zip(stock.pieces, taken[first:], strict=False) if Seat(p).is_mig}
-        )
-        for index, (stock, first) in enumerate(zip(tableau.problem.stocks, tableau.offsets, strict=False))
-    }
+    taken, mixes = packing.packed.columns.counts.sum(axis=0).tolist(), {}
+    for index, stock in enumerate(packing.tableau.problem.stocks):
+        mine = zip(stock.pieces, taken[packing.tableau.offsets[index] :], strict=False)
+        mixes[index] = chances({piece.profile: n for piece, n in mine if Seat(piece).is_mig})
+    return mixes
 
 
 def _unfit(now: Tableau, prices: Prices, aim: Target, question: Question) -> Iterator[int]:
