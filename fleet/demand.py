@@ -57,6 +57,7 @@ class NowReading:
         inside: Pods that served in the last minute and whose means are inside the objectives.
         outside: Pods of which a mean is beyond its objective, or in front of which requests wait.
         drain_s: How long requests may last that pods serve now, in seconds; `None` where that is not known.
+        unseen_per_s: Requests/s beside the arrivals that may have come to pods too new to be read.
     """
 
     workload: WorkloadKey
@@ -71,6 +72,7 @@ class NowReading:
     inside: frozenset[str] = frozenset()
     outside: frozenset[str] = frozenset()
     drain_s: float | None = None
+    unseen_per_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ from foreslice.repartition import Repartition
 from foreslice.reslicing import Reslicing
 from foreslice.rules import Rules
 from foreslice.standby.terms import PoolView
-from foreslice.terms import given_up, ready_shapes, seen_of, terms_of, unknowns, within_reach_of
+from foreslice.terms import fresh_pods, given_up, ready_shapes, seen_of, terms_of, unknowns, within_reach_of
 from foreslice.trials import Trials
 from foreslice.unknown import UnknownDemand
 from predictor.now import NOW_SIGNALS, now_reading
@@ -355,13 +355,14 @@ class Loop:
             conditions.append(f"demand now is not read: {error}")
             return {}
         self._metrics_read_at_s = at_s
-        ready = ready_shapes(fleet)
+        ready, fresh = ready_shapes(fleet), fresh_pods(fleet, at_s)
         return {
             workload.key: now_reading(
                 samples[workload.key],
                 frozenset(ready.get(workload.key, {})),
                 outlooks[workload.key].mix,
                 workload.slo,
+                fresh.get(workload.key, frozenset()),
             )
             for workload in self._workloads
             if workload.key in samples
@@ -373,16 +374,19 @@ class Loop:
         age_s = at_s - outlook.end_s
         reactive: float | None = None
         distrust: tuple[str, ...] = ("demand now was not read",)
+        quiet_peak = outlook.quiet_peak(at_s, timing.quiet_s)
         if reading is not None and not outlook.is_blind:
             rate_per_s = reactive_rate_per_s(reading, timing)
-            mix = reading.mix or outlook.mix
             if rate_per_s is not None:
-                reactive = rate_per_s * self._observatory.work_per_request_rate(workload, mix)
+                work = self._observatory.work_per_request_rate(workload, reading.mix or outlook.mix)
+                reactive = rate_per_s * work
+                if quiet_peak is not None:
+                    quiet_peak = max(quiet_peak, reactive + reading.unseen_per_s * work)
             distrust = reading.distrust
         up, keep = announced(self._rules.boosts, workload.key, outlook, at_s, timing)
         evidence = Evidence(
             reactive=reactive,
-            quiet_peak=outlook.quiet_peak(at_s, timing.quiet_s),
+            quiet_peak=quiet_peak,
             distrust=distrust,
             forecast=outlook.forecast if age_s <= FORECAST_ADDS_FOR_S else None,
             forecast_age_s=age_s,

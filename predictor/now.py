@@ -33,8 +33,16 @@ _VITAL = (
 """What each pod has to say, so far as its engine exports it."""
 
 
+FRESH_S = 120.0
+"""A pod that has been ready for less may not have been scraped twice: once a minute or more is usual."""
+
+
 def now_reading(
-    samples: InstantSamples, expected_pods: frozenset[str], last_mix: Mix | None, slo: Slo = UNBOUND
+    samples: InstantSamples,
+    expected_pods: frozenset[str],
+    last_mix: Mix | None,
+    slo: Slo = UNBOUND,
+    fresh_pods: frozenset[str] = frozenset(),
 ) -> NowReading:
     """Return what the newest readings say, and why they must not support a removal if they must not.
 
@@ -43,19 +51,27 @@ def now_reading(
     What is still in front of that waits, and is counted as waiting. A sum over the pods that answered is a
     lower bound when others did not; that is a reason for distrust, not for silence.
 
+    Pods that cannot have been read yet are no reason for distrust, as long as half or more have been: each
+    may have been sent what the busiest pod was, which is told beside what was counted. Nothing is idle then.
+
     Args:
         samples: Newest readings, of `NOW_SIGNALS`.
         expected_pods: Pods that are ready and so have to be among the samples.
         last_mix: Token mix known before; it stands where too little finished in the last minute.
         slo: Objectives; while a mean is beyond its objective's limit, the objective is taken to be missed.
+        fresh_pods: Those of the expected that have been ready for less than `FRESH_S`.
     """
     pods = {name: pod for name, pod in samples.pods.items() if name in expected_pods or _counts_requests(pod)}
+    unread = frozenset(name for name in fresh_pods & expected_pods if not _is_read(pods.get(name, {})))
+    if 2 * len(unread) > len(expected_pods):
+        unread = frozenset()
+    read = {name: pod for name, pod in pods.items() if name not in unread}
     routers = {name: pod for name, pod in samples.pods.items() if _is_exported(pod, Signal.ROUTER_ARRIVALS)}
-    origin, arrived = _arrived(pods.values(), routers.values())
+    origin, arrived = _arrived(read.values(), routers.values())
     waiting = _sum((_total(routers.values(), Signal.ROUTER_WAITING), _total(pods.values(), Signal.WAITING)))
     running = _total(pods.values(), Signal.RUNNING)
     distrust = (
-        *_producers_missing(pods, routers, expected_pods),
+        *_producers_missing(read, routers, expected_pods - unread),
         *_censoring(pods, routers, waiting),
         *_missed(pods, slo),
     )
@@ -66,7 +82,8 @@ def now_reading(
     return NowReading(
         workload=samples.workload,
         at_s=samples.at_s,
-        arrivals_per_s=_per_s(arrived, is_confirmed=not distrust and is_running),
+        arrivals_per_s=_per_s(arrived, is_confirmed=not (distrust or unread) and is_running),
+        unseen_per_s=0.0 if origin is DemandOrigin.ROUTER else len(unread) * _busiest_per_s(read.values()),
         waiting=waiting,
         running=running,
         mix=mix,
@@ -77,6 +94,20 @@ def now_reading(
         outside=slow,
         drain_s=max((s for pod in pods.values() if (s := _drain_s(pod, mix)) is not None), default=None),
     )
+
+
+def _is_read(pod: Pod) -> bool:
+    """Return whether a pod says all that it has to: the counters among that take two scrapes."""
+    return bool(pod) and not any(_is_unknown(_sample(pod, signal)) for signal in (*_VITAL, Signal.TTFT_COUNT))
+
+
+def _busiest_per_s(pods: Iterable[Pod]) -> float:
+    """Return the most that one pod was sent."""
+    return max((known(_arrived([pod], ())[1]) or 0.0 for pod in pods), default=0.0) / WINDOW_S
+
+
+def _is_unknown(sample: Sample) -> bool:
+    return isinstance(sample, Unknown) and sample.reason is not Reason.NOT_EXPORTED
 
 
 def _answers(pod: Pod) -> bool:
@@ -167,7 +198,7 @@ def _producers_missing(
     for name in sorted(expected_pods & pods.keys()):
         for signal in _VITAL:
             sample = _sample(pods[name], signal)
-            if isinstance(sample, Unknown) and sample.reason is not Reason.NOT_EXPORTED:
+            if isinstance(sample, Unknown) and _is_unknown(sample):
                 yield f"{signal} of pod {name} unknown: {sample.reason}"
     for name in sorted(routers):
         sample = routers[name][Signal.ROUTER_ARRIVALS]

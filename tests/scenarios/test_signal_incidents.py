@@ -11,7 +11,7 @@ import pytest
 from fleet.demand import DemandOrigin, Mix
 from fleet.sample import Idle, Reason, Unknown, Value
 from predictor.demand import HISTORY_SIGNALS, demand_history
-from predictor.now import NOW_SIGNALS, now_reading
+from predictor.now import FRESH_S, NOW_SIGNALS, now_reading
 from predictor.ports import InstantSamples, SignalBuckets
 from predictor.readings import SeriesKey, SeriesStore
 from predictor.sources.matching import Match
@@ -47,9 +47,9 @@ class Scrapes:
             self.add(pod, series, list(zip(times_s, values, strict=True)))
         return self
 
-    def now(self, at_s, ready, last_mix=None):
+    def now(self, at_s, ready, last_mix=None, fresh=()):
         samples = InstantSamples(LLAMA, at_s, self._store.now(NOW_SIGNALS, at_s))
-        return now_reading(samples, frozenset(ready), last_mix)
+        return now_reading(samples, frozenset(ready), last_mix, fresh_pods=frozenset(fresh))
 
     def per_s(self, end_s):
         return self.history(end_s).requests_per_s
@@ -205,3 +205,39 @@ def test_a_retry_storm_is_neither_learnt_nor_evidence():
     offered = scrapes.per_s(90 * 60)
     assert [*range(13, 54)] == np.flatnonzero(np.isnan(offered)).tolist()
     np.testing.assert_allclose(40.0, offered[~np.isnan(offered)])
+
+
+SCRAPED = range(0, 601, 60)
+BUSY = {series: [60.0 * n for n in range(11)] for series in (DONE, FIRST, PROMPT, OUTPUT)}
+
+
+class TestNewPods:
+    """What nobody has scraped yet looks at first like what nobody can scrape any more."""
+
+    BORN_S = 330
+
+    def now(self, at_s, *, is_scraped):
+        """What is read of two old pods and one that is ready since `BORN_S`."""
+        scrapes = Scrapes().calm("a", list(SCRAPED), BUSY).calm("b", list(SCRAPED), BUSY)
+        if is_scraped:
+            times = [t for t in SCRAPED if t > self.BORN_S]
+            scrapes.calm("new", times, {series: values[: len(times)] for series, values in BUSY.items()})
+        is_new = at_s - self.BORN_S < FRESH_S
+        return scrapes.now(at_s, ("a", "b", "new"), fresh=("new",) if is_new else ())
+
+    @pytest.mark.parametrize("at_s", [331, 365, 415])
+    def test_before_its_second_scrape_a_new_pod_taints_nothing_and_counts_with_its_part(self, at_s):
+        now = self.now(at_s, is_scraped=True)
+        assert ((), Value(2), 1.0) == (now.distrust, now.arrivals_per_s, now.unseen_per_s)
+
+    @pytest.mark.parametrize("at_s", [425, 455, 600])
+    def test_from_then_on_it_is_one_of_them(self, at_s):
+        now = self.now(at_s, is_scraped=True)
+        assert ((), Value(3), 0.0) == (now.distrust, now.arrivals_per_s, now.unseen_per_s)
+
+    @pytest.mark.parametrize(("is_trusted", "at_s"), [(True, 331), (True, 449), (False, 450), (False, 600)])
+    def test_one_that_is_never_scraped_is_lost_once_it_is_new_no_more(self, is_trusted, at_s):
+        now = self.now(at_s, is_scraped=False)
+        assert is_trusted == (() == now.distrust)
+        assert Value(2) == now.arrivals_per_s
+        assert (1.0 if is_trusted else 0.0) == now.unseen_per_s

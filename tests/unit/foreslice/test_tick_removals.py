@@ -1,10 +1,14 @@
 """When a tick takes capacity away, and what keeps it from that."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from actuator.outcome import Outcome
 from foreslice.rules import Freeze, Times
 from foreslice.tick import PLAN_HOLDS_FOR_S
+from predictor.now import FRESH_S
 from tests.builders.fleet import fleet, running, standing
 from tests.builders.ticking import NOON, START_S, Scene, need, steady
 
@@ -56,6 +60,25 @@ class TestRemoving:
 
         assert need(scene.tick()).distrust != ()
         assert [] == scene.cluster.writes
+
+    @pytest.mark.parametrize(
+        ("is_trusted", "ready_for_s"), [(True, FRESH_S - 1), (False, FRESH_S), (False, None)]
+    )
+    def test_a_pod_that_cannot_have_been_scraped_yet_keeps_no_more_than_its_part(
+        self, is_trusted, ready_for_s
+    ):
+        """What each of the three others was sent, a third of 0.7, may have come to it, too."""
+        scene = Scene(steady(0.7), "4 x whole", scraped=False)
+        ready_at_s = None if ready_for_s is None else START_S + 60 * NOON - ready_for_s
+        [stands] = scene.cluster.fleet.standings
+        *old, new = stands.own.replicas
+        own = replace(stands.own, replicas=(*old, replace(new, ready_at_s=ready_at_s)))
+        scene.cluster.fleet = replace(scene.cluster.fleet, standings=(replace(stands, variants=(own,)),))
+        asked = need(scene.learn().tick())
+
+        assert (is_trusted, is_trusted) == (() == asked.distrust, bool(scene.cluster.writes))
+        assert pytest.approx(0.7 * 4 / 3 if is_trusted else 0.7, rel=0.02) == asked.quiet_peak
+        assert pytest.approx(0.7, rel=0.02) == asked.reactive
 
     def test_an_unknown_minute_in_the_quiet_time_keeps_all(self):
         script = steady(0.7)

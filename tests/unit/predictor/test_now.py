@@ -42,9 +42,10 @@ def router(arrivals, **more):
     }
 
 
-def reading(pods, expected=None, last_mix=None):
+def reading(pods, expected=None, last_mix=None, fresh=()):
     expected = frozenset(pods if expected is None else expected)
-    return now_reading(InstantSamples(KEY, 1000.0, pods), expected, last_mix)
+    samples = InstantSamples(KEY, 1000.0, pods)
+    return now_reading(samples, expected, last_mix, fresh_pods=frozenset(fresh))
 
 
 def test_a_healthy_fleet_is_trusted():
@@ -87,6 +88,54 @@ def test_no_pod_at_all_is_unknown_and_never_zero():
 
 
 TOO_FEW = Unknown(Reason.TOO_FEW)
+ONE_SCRAPE = pod(completions=TOO_FEW, first_tokens=TOO_FEW, tokens=(TOO_FEW, TOO_FEW), running=0)
+
+
+@pytest.mark.parametrize(
+    "pods",
+    [
+        {"a": pod(), "b": pod(completions=30)},
+        {"a": pod(), "b": pod(completions=30), "new": ONE_SCRAPE},
+        {"a": pod(), "b": pod(completions=30), "new": pod(first_tokens=TOO_FEW)},
+    ],
+)
+def test_a_pod_too_new_to_have_been_read_is_no_reason_for_distrust_and_may_have_had_its_part(pods):
+    now = reading(pods, {"a", "b", "new"}, fresh={"new"})
+    assert ((), Value(1.5), 1.0) == (now.distrust, now.arrivals_per_s, now.unseen_per_s)
+
+
+def test_what_a_router_counts_misses_no_pod():
+    pods = {"a": pod(), "front": router(90)}
+    assert 0.0 == reading(pods, {"a", "new"}, fresh={"new"}).unseen_per_s
+
+
+def test_a_new_pod_that_was_read_is_counted_as_any_other():
+    now = reading({"a": pod(), "new": pod(completions=30)}, fresh={"new"})
+    assert ((), Value(1.5), 0.0) == (now.distrust, now.arrivals_per_s, now.unseen_per_s)
+
+
+@pytest.mark.parametrize(
+    ("pods", "expected", "fresh"),
+    [
+        ({"a": pod()}, {"a", "old", "new"}, {"new"}),
+        ({"a": pod(completions=TOO_FEW), "b": pod()}, {"a", "b", "new"}, {"new"}),
+        ({"a": pod()}, {"a", "new", "newer"}, {"new", "newer"}),
+        ({}, {"a", "new"}, {"new"}),
+        ({}, {"new"}, {"new"}),
+        ({"a": pod(waiting=2)}, {"a", "new"}, {"new"}),
+        ({"a": pod(), "new": pod(completions=TOO_FEW, waiting=2)}, {"a", "new"}, {"new"}),
+    ],
+)
+def test_new_pods_excuse_nobody_else_nor_a_queue_and_most_must_have_been_read(pods, expected, fresh):
+    assert reading(pods, expected, fresh=fresh).distrust
+
+
+def test_nothing_is_idle_while_a_new_pod_has_not_been_read():
+    quiet = pod(completions=0, running=0)
+    assert Idle() == reading({"a": quiet}).arrivals_per_s
+    assert Value(0) == reading({"a": quiet}, {"a", "new"}, fresh={"new"}).arrivals_per_s
+
+
 DISTRUST = {
     "pods that are ready and not scraped": (
         {"a": pod()},
