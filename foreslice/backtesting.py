@@ -19,6 +19,7 @@ from foreslice.settings.durations import seconds, written
 from foreslice.settings.recipe_file import shipped
 from predictor.backtest import LAST, LAST_WEEK, Cost, Progress, backtest
 from predictor.calendar import Calendar
+from predictor.conformal import ENOUGH, MEMORY_S
 from predictor.features import Target
 from predictor.recipe import Question, Recipes
 from predictor.scorecard import card
@@ -148,6 +149,8 @@ def _too_little(tidy: TidySeries, test_from: int, question: Question) -> str:
     short = [window_s for window_s in question.windows_s if window_s % series.step_s]
     if short:
         return f"{written(short[0])} are not whole steps of {written(series.step_s)}"
+    if ENOUGH * series.step_s > MEMORY_S:
+        return f"{written(MEMORY_S)} hold not {ENOUGH} steps of {written(series.step_s)} to calibrate by"
     if test_from * series.step_s < LEAST_BEFORE_S:
         return f"{written(max(0, test_from) * series.step_s)} before the test are less than a day"
     if test_from >= len(series):

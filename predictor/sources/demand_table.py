@@ -34,6 +34,9 @@ PARTIAL_S = 3600
 SPREAD = 100
 """Steps a row from which times are taken for wrong: one of them is years from the others."""
 
+MOST = 1e30
+"""Value above which a number is none of demand: what is learnt from is kept in single precision."""
+
 UNNAMED = "unnamed"
 """Name of the series of rows that say none."""
 
@@ -153,14 +156,14 @@ def _parquet(path: Path) -> pd.DataFrame:
 def _values(column: pd.Series, path: Path) -> Floats:
     numbers = pd.to_numeric(column, errors="coerce")
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    is_bad = (np.isnan(values) & column.notna().to_numpy()) | np.isinf(values) | (values < 0)
+    is_bad = (np.isnan(values) & column.notna().to_numpy()) | (values > MOST) | (values < 0)
     is_bad |= pd.api.types.is_datetime64_any_dtype(column)
     if is_bad.any():
         row = int(np.argmax(is_bad))
         raise InputError(
             f"{column.name} {str(column.iloc[row])!r} in row {row + 1} is no demand",
             where=str(path),
-            fix="write a number of at least 0, nothing where it is unknown, or name another column",
+            fix="write a number from 0 on, nothing where it is unknown, or name another column",
         )
     return values
 

@@ -84,6 +84,13 @@ def test_demand_that_ends_before_the_test_is_left_out_and_said_so(backtest, tmp_
     assert (2, True) == (code, "all: no window of its test is known whole" in err)
 
 
+def test_steps_of_a_day_are_too_long_to_calibrate_by_and_said_so(backtest, tmp_path):
+    path = tmp_path / "daily.csv"
+    pd.DataFrame({"t": 86_400 * np.arange(400), "rate": office(8.4)[:400]}).to_csv(path, index=False)
+    code, _, err = backtest(path, "--time", "t", "--value", "rate", "--windows", "1d")
+    assert (2, True) == (code, "all: 5d hold not 50 steps of 1d to calibrate by" in err)
+
+
 def test_a_table_for_people(backtest, demand):
     code, out, _ = backtest(demand, *COLUMNS, "--windows", "30m", "--quantiles", ".95")
     assert 0 == code

@@ -127,6 +127,7 @@ def test_partial_steps_are_judged_by_the_past_alone(write):
         ([(0, "a", 1), (60, "a", "many")], COLUMNS, "demand 'many' in row 2 is no demand"),
         ([(0, "a", 1), (60, "a", -2)], COLUMNS, "'-2' in row 2 is no demand"),
         ([(0, "a", float("inf"))], COLUMNS, "is no demand"),
+        ([(0, "a", 1e31)], COLUMNS, "is no demand"),
         (ROWS, ALONE, "rows with a time that is there already.*--by"),
         ([(0, "a", 1)], COLUMNS, "series a: has no two times"),
         ([(0, "a", 1), (7, "a", 1), (60, "a", 1), (99, "a", 1), (200, "a", 1)], COLUMNS, "not whole steps"),
