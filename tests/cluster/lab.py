@@ -29,6 +29,7 @@ SIMULATED_BY_KWOK = {"kwok.x-k8s.io/node": "fake"}
 LABEL = "foreslice.dev/lab"
 WITHIN_S = 120
 """Waits end with what they wait for; so long only where the machine has much else to do."""
+GRACE_S = 5
 NOT_ALLOCATED = "cannot allocate all claims"
 
 
@@ -194,10 +195,10 @@ class Lab:
 
     # Deployments.
 
-    def deployment(self, name, template, replicas, annotations=None, labels=None, **spec):
+    def deployment(self, name, template, replicas, annotations=None, labels=None, grace_s=GRACE_S, **spec):
         """Create a Deployment of pods with a claim from a template each."""
         labels = labels or {"app": name}
-        pods = pod_spec(self.name, [{"name": "r", "resourceClaimTemplateName": template}])
+        pods = pod_spec(self.name, [{"name": "r", "resourceClaimTemplateName": template}], grace_s)
         return self.create(
             DEPLOYMENT,
             name,
@@ -210,12 +211,12 @@ class Lab:
         )
 
 
-def pod_spec(lab, claims):
+def pod_spec(lab, claims, grace_s=GRACE_S):
     """Return the spec of a pod on a lab's nodes whose container uses these claims."""
     uses = [{"name": claim["name"]} for claim in claims]
     return {
         "nodeSelector": {LABEL: lab},
-        "terminationGracePeriodSeconds": 5,
+        "terminationGracePeriodSeconds": grace_s,
         "automountServiceAccountToken": False,
         "resourceClaims": claims,
         "containers": [{"name": "engine", "image": "engine", "resources": {"claims": uses}}],

@@ -37,6 +37,12 @@ hour on, within a minute."""
 BEGINS = (("1g.10gb", 40), ("3g.40gb", 2), ("7g.80gb", 1))
 """What each runs on when it is begun to be watched, and how many replicas of it."""
 
+MOST_REPLICAS = 400
+"""At night the small ones are more than the default limit lets there be."""
+
+GRACE_S = 600
+"""Requests last longer than the moment that is enough where nothing serves."""
+
 TIMES = Times(*(part / FASTER for part in (20.0, 15.0, 25.0)))
 
 
@@ -83,11 +89,13 @@ class NightTown(Town):
         for one, (profile, replicas) in zip(self.workloads, BEGINS, strict=True):
             template = self.template(f"mig-{profile.replace('.', '-')}", request(profile=profile))
             labels = {NAME_LABEL: one.key.name}
-            self.lab.deployment(one.key.name, template, round(replicas * self.scale), labels=labels)
+            count = round(replicas * self.scale)
+            self.lab.deployment(one.key.name, template, count, labels=labels, grace_s=GRACE_S)
 
     def served(self, one):
         """Return the settings of a workload."""
-        return super().served(one) + f"    mechanism: {self.mechanism}\n"
+        more = f"    mechanism: {self.mechanism}\n    replicas: {{max: {MOST_REPLICAS}}}\n"
+        return super().served(one) + more
 
 
 class ManagedTown(NightTown):

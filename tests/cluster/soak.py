@@ -139,7 +139,10 @@ def _foreign(bodies, names):
 
 def _tell(town, watch, begun_s):
     at_s, cards, ready = town.seen[-1]
-    _say(f"{(at_s - begun_s) / 60:6.1f} min  {cards:6.2f} cards  {ready:3} ready  {len(watch.faults)} faults")
+    found = watch.rises(town.demand, SETTLED_S)
+    met = f"{len(found) - len(missed(found))} of {len(found)} rises met"
+    faults = f"{len(watch.faults)} faults"
+    _say(f"{(at_s - begun_s) / 60:6.1f} min  {cards:6.2f} cards  {ready:3} ready  {met}  {faults}")
 
 
 def _say(text):
