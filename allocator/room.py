@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from allocator.market import NO_MARKET, NO_TEAMS, Market, Teams
+from allocator.trial import Rank, Trial
 from fleet.cluster import Fleet, Replica, Standing, Variant
 from fleet.devices import (
     Device,
@@ -16,7 +17,7 @@ from fleet.devices import (
     Pool,
     first_fit,
     ledger_of,
-    trial_order,
+    rank_of_trial,
 )
 from fleet.holds import Hold, kept_from
 from fleet.host import NOTHING, UNKNOWN, Host, HostAmount, Pods
@@ -71,35 +72,37 @@ class Room:
             return 0, self
         request = request_of(shape, self.products[shape.board])
         shut = kept_from(pods.workload if pods.may_take_held else None, self.holds)
-        full, ledger = self.full.get((request, pods.host, shut), frozenset()), self.ledger
+        full, ledger = set(self.full.get((request, pods.host, shut), ())), self.ledger
         copies, kin, hosts = Counter(self.copies), self._kin(pods), dict(self.hosts)
+
+        def rank(pool: Pool) -> Rank:
+            apart = kin[hosts[pool.node].domain] if pods.is_spread and pool.node in hosts else 0
+            return rank_of_trial(pool, ledger, copies[pool.node] if pods.gathers else 0, apart)
+
+        trial = Trial((pool for pool in self.pools if pool.name not in full), rank)
         cards: list[str] = []
         placed = 0
-        while placed < wanted:
-            apart = {node: kin[host.domain] for node, host in hosts.items()} if pods.is_spread else {}
-            order = trial_order(ledger, copies if pods.gathers else {}, apart)
-            pool = min((p for p in self.pools if p.name not in full), key=order, default=None)
-            if pool is None:
-                break
+        while placed < wanted and (pool := trial.first()) is not None:
             host = hosts.get(pool.node, UNKNOWN)
             devices = () if host.lacks_for(pods.host) else first_fit((pool,), ledger, request, shut)
             if not devices:
-                full |= {pool.name}
+                full.add(pool.name)
+                trial.drop()
                 continue
             placed += 1
             kin[host.domain] += 1
             if host is not UNKNOWN:
                 hosts[pool.node] = host.without(pods.host)
-            if pods.gathers:
-                copies[pool.node] += 1
             for device in devices:
                 ledger = ledger.take(device)
                 cards.append(device.gpu)
+            if pods.gathers:
+                copies[pool.node] += 1
         after = replace(
             self,
             ledger=ledger,
             held={**self.held, **{card: self.held.get(card, 0) + cards.count(card) for card in cards}},
-            full={**self.full, (request, pods.host, shut): full},
+            full={**self.full, (request, pods.host, shut): frozenset(full)},
             copies=copies,
             hosts=hosts,
             teams=self.teams.bind(pods.workload, shape, placed),

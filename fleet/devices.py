@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -201,36 +201,29 @@ def _draw(left: dict[tuple[str, str], int], device: Device) -> None:
         left[counter] = left.get(counter, 0) - amount
 
 
+def rank_of_trial(pool: Pool, ledger: Ledger, company: int = 0, kin: int = 0) -> tuple[int, int, int, str]:
+    """Return a key by which kube-scheduler comes to the node of a pool sooner or later, for one pod.
+
+    It scores nodes, and its ordinary scores prefer the emptier one; devices are not scored (kubernetes
+    pkg/scheduler/framework/plugins/dynamicresources, computeScore). `company` says how many pods the node has
+    that the pod would rather be beside: preferred pod affinity, with twice their weight, outdoes them
+    (pkg/scheduler/apis/config/v1/default_plugins.go). `kin` says how many pods run in the fault domain of the
+    node that the pod would rather be apart from, which outdoes company. Pods beside those with devices are
+    not known here and are left out.
+    """
+    return kin, -company, len(ledger.taken.get(pool.name, ())), pool.name
+
+
 def in_order_of_trial(
     pools: Iterable[Pool],
     ledger: Ledger,
     company: Mapping[str, int] = MappingProxyType({}),
     kin: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Pool]:
-    """Return pools in the order in which kube-scheduler comes to their nodes for one pod (`trial_order`)."""
-    return sorted(pools, key=trial_order(ledger, company, kin))
-
-
-def trial_order(
-    ledger: Ledger,
-    company: Mapping[str, int] = MappingProxyType({}),
-    kin: Mapping[str, int] = MappingProxyType({}),
-) -> Callable[[Pool], tuple[int, int, int, str]]:
-    """Return what kube-scheduler orders pools by when it looks for a node for one pod, least first.
-
-    It scores nodes, and its ordinary scores prefer the emptier one; devices are not scored (kubernetes
-    pkg/scheduler/framework/plugins/dynamicresources, computeScore). `company` says how many pods a node has
-    that the pod would rather be beside: preferred pod affinity, with twice their weight, outdoes them
-    (pkg/scheduler/apis/config/v1/default_plugins.go). `kin` says how many pods run in the fault domain of a
-    node that the pod would rather be apart from, which outdoes company. Pods beside those with devices are
-    not known here and are left out.
-    """
-
-    def score(pool: Pool) -> tuple[int, int, int, str]:
-        taken = len(ledger.taken.get(pool.name, ()))
-        return kin.get(pool.node, 0), -company.get(pool.node, 0), taken, pool.name
-
-    return score
+    """Return pools in the order of `rank_of_trial`; `company` and `kin` by node."""
+    return sorted(
+        pools, key=lambda pool: rank_of_trial(pool, ledger, company.get(pool.node, 0), kin.get(pool.node, 0))
+    )
 
 
 def first_fit(
