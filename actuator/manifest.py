@@ -99,3 +99,18 @@ def _holds(expression: Json, labels: Json) -> bool:
     return {"In": is_among, "NotIn": not is_among, "Exists": present, "DoesNotExist": not present}[
         expression["operator"]
     ]
+
+
+def dropped(sent: Json, kept: Json, path: str = "spec") -> str:
+    """Return the first field of what was sent that is not in what a server keeps, empty = all are there."""
+    if isinstance(sent, dict):
+        for name, value in sent.items():
+            if value and name not in kept:
+                return f"{path}.{name}"
+            if value and (lost := dropped(value, kept[name], f"{path}.{name}")):
+                return lost
+    if isinstance(sent, list):
+        for number, (one, held) in enumerate(zip(sent, kept, strict=False)):
+            if lost := dropped(one, held, f"{path}[{number}]"):
+                return lost
+    return ""

@@ -104,7 +104,9 @@ class _Seating:
         for shape, replicas in wish.later.counts.items():
             is_offered = shape.board in self._products and shape not in self._barred
             pods = wish.standing.pods(shape)
-            if shape.cards > 1 or not is_offered or not pods.may_take_held:
+            # What is held is a device: a share of one is not kept without keeping all of it.
+            is_device = shape.cards == 1 and not shape.hundredths
+            if not is_device or not is_offered or not pods.may_take_held:
                 continue
             for _ in range(replicas):
                 purpose = f"a replica on {shape.name}"

@@ -14,7 +14,7 @@ from fleet.boards import Board
 from fleet.cluster import Standing
 from fleet.demand import Mix
 from fleet.mechanism import MECHANISMS
-from fleet.shape import TIME_SLICES, Configuration, Shape, shapes_of, slice_of, time_slice
+from fleet.shape import SHARE_SIZES, Configuration, Shape, shapes_of, share_of, slice_of
 from fleet.workload import Limits, Router, Workload
 
 SPANS = (2, 4, 8)
@@ -137,20 +137,20 @@ def offers_for(
 
     A shape is left out where the model or its SLO does not fit, or where the workload's mechanism
     does not keep its isolation wish. Capacity is the lower bound, at the worst of `mixes`. A model that fits
-    on no card alone may be spread over the numbers of cards in `spans`. Time slices are offered to those who
-    ask for them only.
+    on no card alone may be spread over the numbers of cards in `spans`. Shares are offered to those only
+    whose mechanism makes them.
     """
     if not MECHANISMS[workload.mechanism].satisfies(workload.isolation):
         return Offers(workload.router, {})
     spread = spans if capacity.reference(workload).cards > 1 else ()
-    sliced = TIME_SLICES if workload.mechanism == "time-slicing" else ()
+    sizes = SHARE_SIZES.get(workload.mechanism, ())
     shares = {
         shape: slice_of(board, shape).gpu_share
         for board in boards
         for shape in (
             *shapes_of(board),
             *(Shape(board.id, cards=cards) for cards in spread),
-            *(time_slice(board, replicas) for replicas in sliced),
+            *(share_of(board, hundredths) for hundredths in sizes),
         )
     }
     capacities = capacity.capacities(workload, list(shares), mixes)

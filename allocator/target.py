@@ -141,7 +141,7 @@ def problem_of(question: Question) -> Problem:
 
 
 def _sliced(fleet: Fleet) -> set[Shape]:
-    """Return the shares that nodes offer: a card is cut into any profile, not into any time slices."""
+    """Return the shares that nodes offer: a card is cut into any profile, not into any shares."""
     board_of = {gpu.uuid: gpu.board.id for gpu in fleet.gpus}
     shares = (device for pool in fleet.pools for device in pool.devices if device.kind == "share")
     return {Shape(board_of[one.gpu], one.profile or WHOLE) for one in shares}
@@ -206,8 +206,9 @@ def cards_of(fleet: Fleet, stocks: Sequence[Stock]) -> tuple[Card, ...]:
     for device, key in _ours(fleet):
         if device.gpu in mine:
             shape = Shape(mine[device.gpu][0].board.id, device.profile or WHOLE)
-            start = min(device.memory_slices, default=0) if device.profile else 0
-            seats[device.gpu][Seat(shape, start)] = key
+            taken = seats[device.gpu]
+            start = len(taken) if shape.hundredths else min(device.memory_slices, default=0)
+            taken[Seat(shape, 0 if shape.is_whole else start)] = key
     return tuple(Card(uuid, index, seats[uuid], gpu.node) for uuid, (gpu, index) in mine.items())
 
 

@@ -2,7 +2,8 @@
 
 Names follow the Kubernetes API group resource.k8s.io/v1 and KEP-4815 (partitionable devices): a
 device draws amounts from the counter sets of its pool; two devices overlap when together they draw
-more than a set holds.
+more than a set holds. Likewise claims that share one device (KEP-5075, consumable capacity): each has a part
+of it, which draws from the capacities of the device.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 import operator
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from types import MappingProxyType
+
+from fleet.ledgers.consumable import SharedDevice
+from fleet.shape import SHARE_UNITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,8 @@ class Device:
         node: Node that holds it.
         pool: Pool that it is published in.
         name: Name inside the pool; names are no contract, nothing is read from them.
-        kind: `"gpu"` for a whole card, `"mig"` for an instance, `"share"` for a time slice of a card.
+        kind: `"gpu"` for a whole card, `"mig"` for an instance, `"share"` for a part of a card that nothing
+            keeps its tenant to: a time slice, or what a claim consumes of a device.
         gpu: UUID of the card.
         profile: MIG profile, or hundredths of the card; `None` for a whole card.
         draws: Amount by (counter set, counter).
@@ -34,7 +39,8 @@ class Device:
         architecture: Its generation, as the driver prints it.
         capacity: What the device has, by name: `memory` in bytes, `multiprocessors`.
         attributes: What else is published of an uncut card: what devices of one claim may have to share.
-        is_shared: Whoever has it may not be the only one: other claims are given parts of it.
+        shared: What claims may consume of it, with nothing taken; `None` = one claim has all of it.
+        part_of: Name of the device that it is a part of, empty = it is published itself.
     """
 
     node: str
@@ -49,15 +55,49 @@ class Device:
     architecture: str = ""
     capacity: Mapping[str, int] = field(default_factory=dict, hash=False)
     attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
-    is_shared: bool = False
+    shared: SharedDevice | None = None
+    part_of: str = ""
 
     @property
     def id(self) -> DeviceId:
-        """What an allocation result names it by."""
+        """What it is told apart by; of what is published itself, what an allocation result names it by."""
         return (self.pool, self.name)
+
+    @property
+    def published(self) -> DeviceId:
+        """What is published of it: of a part the device that it is a part of."""
+        return (self.pool, self.part_of or self.name)
+
+    def part(self, name: str, consumed: Mapping[str, int]) -> Device:
+        """Return what a claim has of it that consumes so much: itself where that is all of its memory.
+
+        Args:
+            name: What tells it apart from other parts.
+            consumed: Amounts by capacity.
+        """
+        hundredths = self.shared.hundredths(consumed) if self.shared is not None else SHARE_UNITS
+        if hundredths >= SHARE_UNITS:
+            return self
+        return replace(
+            self,
+            name=f"{self.name}/{name}",
+            kind="share",
+            profile=f"{hundredths}/{SHARE_UNITS}",
+            draws=drawn(self.name, consumed),
+            memory_slices=frozenset(),
+            capacity={},
+            attributes={},
+            shared=None,
+            part_of=self.name,
+        )
 
 
 DeviceId = tuple[str, str]
+
+
+def drawn(device: str, amounts: Mapping[str, int]) -> dict[tuple[str, str], int]:
+    """Return amounts of a device's own capacities as draws; no counter set has a name with a slash."""
+    return {(f"device/{device}", name): amount for name, amount in amounts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +143,8 @@ class DeviceRequest:
         bounds: What its capacities must be.
         count: How many devices, of one node.
         sharing: Attributes that all of them must have, with one value.
+        amounts: What a claim consumes of a device that it shares, by capacity; empty = nothing is named.
+        must_share: Only devices that take several claims.
     """
 
     kind: str
@@ -112,6 +154,8 @@ class DeviceRequest:
     bounds: tuple[Bound, ...] = ()
     count: int = 1
     sharing: tuple[str, ...] = ()
+    amounts: tuple[tuple[str, int], ...] = ()
+    must_share: bool = False
 
     def matches(self, device: Device) -> bool:
         """Return whether the device is what is asked for, free or not."""
@@ -121,6 +165,7 @@ class DeviceRequest:
             and (not self.products or device.product in self.products)
             and (not self.architectures or device.architecture in self.architectures)
             and all(bound.holds(device) for bound in self.bounds)
+            and (not self.must_share or device.shared is not None)
         )
 
 
@@ -134,8 +179,12 @@ class Pool:
     counters: Mapping[tuple[str, str], int] = field(hash=False)
 
     def asked_for(self, request: DeviceRequest) -> Iterator[Device]:
-        """Yield the devices that a request asks for, free or not; linear in those of its kind and profile."""
-        return filter(request.matches, self._alike.get((request.kind, request.profile), ()))
+        """Yield the devices that a request asks for, free or not; linear in those of its kind and profile.
+
+        Of those that claims share by amounts it is a part that consumes what is asked.
+        """
+        found = filter(request.matches, self._alike.get((request.kind, request.profile), ()))
+        return _parts(found, dict(request.amounts)) if request.amounts else found
 
     @cached_property
     def _alike(self) -> Mapping[tuple[str, str | None], Sequence[Device]]:
@@ -147,17 +196,30 @@ class Pool:
         return found
 
     def instead_of(self, device: Device) -> tuple[Device, ...]:
-        """Return the devices of the pool that cannot be allocated beside one of them, and that one."""
+        """Return what the pool publishes and cannot allocate beside one of its devices, and that device."""
         return tuple(
             other
             for other in self.devices
-            if other.name == device.name
-            or any(
-                amount + device.draws.get(counter, 0) > self.counters.get(counter, 0)
-                for counter, amount in other.draws.items()
-                if counter in device.draws
+            if not other.part_of
+            and (
+                other.name == device.name
+                or any(
+                    amount + device.draws.get(counter, 0) > self.counters.get(counter, 0)
+                    for counter, amount in other.draws.items()
+                    if counter in device.draws
+                )
             )
         )
+
+
+def _parts(devices: Iterable[Device], asked: Mapping[str, int]) -> Iterator[Device]:
+    """Yield what a claim that asks for amounts would have of each device: all of one that takes one claim."""
+    for device in devices:
+        if device.shared is None:
+            if all(device.capacity.get(name, -1) >= amount for name, amount in asked.items()):
+                yield device
+        elif (consumed := device.shared.consumed_by(asked)) is not None:
+            yield device.part("new", consumed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +302,9 @@ def first_fit(
     """
     for pool in pools:
         fitting = (
-            device for device in pool.asked_for(request) if ledger.fits(device) and device.id not in shut
+            device
+            for device in pool.asked_for(request)
+            if ledger.fits(device) and device.published not in shut
         )
         if request.count == 1 and not request.sharing:
             found = tuple(islice(fitting, 1))

@@ -94,6 +94,13 @@ TIME_SLICES = (2, 3, 4, 5, 6, 7, 8, 10)
 """How often cards are offered where foreslice reckons with time slices: each comes to another share."""
 
 
+SHARE_SIZES = {
+    "time-slicing": tuple(SHARE_UNITS // replicas for replicas in TIME_SLICES),
+    "dra-shares": (10, 20, 25, 33, 50, 75),
+}
+"""Shares with which foreslice reckons, in hundredths of a card, by the mechanism that makes them real."""
+
+
 def time_slice(board: Board, replicas: int) -> Shape:
     """Return what a tenant may count on of a card that is offered so many times, all in use.
 

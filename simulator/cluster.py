@@ -9,13 +9,12 @@ from actuator.marks import Marks
 from actuator.objects.history import PlanReader
 from actuator.objects.holds import rule_of
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
-from actuator.objects.plugged import plugged
 from actuator.objects.rehearsal import Stage, rewrites
-from actuator.objects.slices import SliceReader, publishing
+from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.objects.targets import status_of as advice_status
 from actuator.objects.targets import target_of
-from actuator.objects.variants import NOWHERE, Makings, Spreading, is_variant_of, variant_objects
+from actuator.objects.variants import NOWHERE, Makings, Spreading, is_variant_of, makings_of, variant_objects
 from actuator.objects.writers import scalers_of
 from actuator.ports import Advice, PlanRecord, Rewrite, StepRecord
 from fleet.change import ChangeSet, Step
@@ -172,11 +171,13 @@ class EmbeddedCluster(Marks):
         return fleet_of(snapshot, workloads, self._slices, self._plans, self._spreading.label)
 
     def _makings(self, workload: WorkloadKey) -> Makings:
-        templates = self._store.list(CLAIM_TEMPLATE, workload.namespace)
-        hosts = plugged(self._store.list(NODE), (), publishing(self._store.list(SLICE))).hosts
-        boards = self.view([workload]).boards()
-        named = {body["metadata"]["name"]: body for body in templates}
-        return Makings(named, boards, hosts, self._spreading.of(workload))
+        return makings_of(
+            self.view([workload]),
+            self._store.list(CLAIM_TEMPLATE, workload.namespace),
+            self._store.list(NODE),
+            self._store.list(SLICE),
+            self._spreading.of(workload),
+        )
 
     def _base(self, workload: WorkloadKey) -> Json:
         """Return the workload's own Deployment; `RefusedError` if there is none."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from actuator.mechanisms.device_plugin import asks_plugin
 from actuator.objects.slices import SliceReader
-from actuator.objects.standings import allocated_ids
+from actuator.objects.standings import granted
 from fleet.errors import ConflictError
 from fleet.shape import WHOLE, Shape
 from simulator.api import CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, timestamp
@@ -149,7 +149,7 @@ class NodeAgent:
         inventory = self._slices.read(slices)
         names = [name or "" for name in claim_names(pod).values()]
         claims = [self._api.get(CLAIM, pod["metadata"]["namespace"], name) or {} for name in names]
-        devices = [inventory.devices().get(each) for claim in claims for each in allocated_ids(claim)]
+        devices = [inventory.held(result) for claim in claims for result in granted(claim)]
         if not devices or None in devices:
             raise NotModelledError(f"a container without a device that node {self._node} has")
         found = [device for device in devices if device is not None]

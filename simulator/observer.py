@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from actuator.mechanisms.device_plugin import asks_plugin
 from actuator.objects.plugged import plugged
 from actuator.objects.slices import SliceReader
-from actuator.objects.standings import allocated_ids
+from actuator.objects.standings import granted
 from fleet.boards import Board
 from fleet.devices import Device
 from fleet.shape import WHOLE, Shape, slice_of
@@ -33,15 +33,15 @@ class Observer:
 
     def _on_claim(self, event: Event) -> None:
         claim, name = event.body, event.body["metadata"]["name"]
-        is_held = event.change is not Change.DELETED and bool(allocated_ids(claim))
+        is_held = event.change is not Change.DELETED and bool(granted(claim))
         if is_held and name not in self._held:
             by = claim["status"]["reservedFor"][0]["name"]
             pod = self._api.get(POD, claim["metadata"]["namespace"], by)
             if pod is not None:
                 inventory = self._slices.read(self._api.list(SLICE))
-                devices, gpus = inventory.devices(), inventory.gpu_by_uuid()
-                held = [devices[each] for each in allocated_ids(claim)]
-                self._begin(name, pod, [(each, gpus[each.gpu].board) for each in held])
+                gpus = inventory.gpu_by_uuid()
+                held = [inventory.held(result) for result in granted(claim)]
+                self._begin(name, pod, [(each, gpus[each.gpu].board) for each in held if each is not None])
         elif not is_held and name in self._held:
             self._end(name)
 

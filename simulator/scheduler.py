@@ -8,8 +8,8 @@ from actuator.mechanisms.device_plugin import asks_plugin
 from actuator.mechanisms.dra import DRIVER, Ask, ask_of
 from actuator.objects.holds import shut_by
 from actuator.objects.hosts import host_amount, hosts_of
-from actuator.objects.slices import SliceReader
-from actuator.objects.standings import allocated, allocated_ids, results_of
+from actuator.objects.slices import SliceReader, shared_device
+from actuator.objects.standings import allocated, allocated_ids, granted, results_of
 from fleet.devices import Device, DeviceId, Ledger, Pool, first_fit, in_order_of_trial, ledger_of
 from fleet.errors import RefusedError
 from simulator.affinity import company, kin
@@ -23,7 +23,7 @@ from simulator.pods import DELETE_PROTECTION, claim_names, is_leaving, with_cond
 from simulator.workqueue import WorkQueue
 
 _UNMODELLED_IN_PODS = ("nodeSelector", "schedulingGates")
-_UNMODELLED_IN_DEVICES = {"taints", "allowMultipleAllocations", "bindsToNode", "bindingConditions"}
+_UNMODELLED_IN_DEVICES = {"taints", "bindsToNode", "bindingConditions"}
 
 Devices = tuple[Device, ...]
 
@@ -76,6 +76,13 @@ class Scheduler:
         for device in event.body["spec"].get("devices", ()):
             if wishes := _UNMODELLED_IN_DEVICES & device.keys():
                 raise NotModelledError(f"scheduling on devices with {sorted(wishes)}")
+            if device.get("allowMultipleAllocations") and (
+                "consumesCounters" in device or shared_device(device).leaves_room
+            ):
+                raise NotModelledError(
+                    "scheduling on devices with allowMultipleAllocations that are cut too, or shared by "
+                    "claims that name no capacity"
+                )
         self._retry(self._unschedulable)
 
     def _retry(self, names: Iterable[Name]) -> None:
@@ -125,8 +132,9 @@ class Scheduler:
         nodes that can offer different ones are weighed depends on all that pods ask for, and is not modelled.
         """
         inventory = self._slices.read(self._api.list(SLICE))
-        if held := allocated_ids(claim):
-            devices = tuple(device for one in held if (device := inventory.devices().get(one)) is not None)
+        if allocated_ids(claim):
+            held = (inventory.held(result) for result in granted(claim))
+            devices = tuple(device for device in held if device is not None)
             return (devices, results_of(claim)[0]["request"]) if devices else None
         ledger = ledger_of(inventory.pools, allocated(self._api.list(CLAIM), inventory))
         nodes, pods = self._api.list(NODE), self._api.list(POD)
@@ -161,7 +169,9 @@ class Scheduler:
             claim = self._api.replace({**claim, "metadata": metadata})
         status = claim.get("status", {})
         tolerations = _ask(claim).tolerations
-        allocation = status.get("allocation") or _allocation(taken, devices, tolerations, self._clock.now_s)
+        tolerated = {"tolerations": list(tolerations)} if tolerations else {}
+        results = [{**_result(device, taken, claim), **tolerated} for device in devices]
+        allocation = status.get("allocation") or _allocation(results, devices[0].node, self._clock.now_s)
         user = {"resource": POD.plural, "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
         status = {**status, "allocation": allocation, "reservedFor": [*status.get("reservedFor", ()), user]}
         self._api.replace_status({**claim, "status": status})
@@ -198,16 +208,21 @@ def _first_offer(
     return next(((devices, taken) for devices, taken in found if devices), None)
 
 
-def _allocation(taken: str, devices: Devices, tolerations: Sequence[Json], at_s: float) -> Json:
-    here = {"key": "metadata.name", "operator": "In", "values": [devices[0].node]}
-    tolerated = {"tolerations": list(tolerations)} if tolerations else {}
-    results = [
-        {"request": taken, "driver": DRIVER, "pool": device.pool, "device": device.name, **tolerated}
-        for device in devices
-    ]
+def _result(device: Device, taken: str, claim: Json) -> Json:
+    """Return what is given of a device; of one that claims share with what is consumed of it."""
+    pool, published = device.published
+    result: Json = {"request": taken, "driver": DRIVER, "pool": pool, "device": published}
+    if device.part_of or device.shared is not None:
+        result["shareID"] = claim["metadata"]["uid"]
+        result["consumedCapacity"] = {name: str(amount) for (_, name), amount in device.draws.items()}
+    return result
+
+
+def _allocation(results: Sequence[Json], node: str, at_s: float) -> Json:
+    here = {"key": "metadata.name", "operator": "In", "values": [node]}
     return {
         "allocationTimestamp": timestamp(at_s),
-        "devices": {"results": results},
+        "devices": {"results": list(results)},
         "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [here]}]},
     }
 

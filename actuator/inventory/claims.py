@@ -45,7 +45,7 @@ def device_view(
         pods: Every pod; those that claims are reserved for are looked for among them.
         now_s: Seconds since the epoch for the age of what is stuck, `None` if not known.
     """
-    devices = [device for pool in inventory.pools for device in pool.devices]
+    devices = [device for pool in inventory.pools for device in pool.devices if not device.part_of]
     overlapping, findings = _overlaps(devices)
     held = {device_id for claim in claims for device_id in allocated_ids(claim)}
     alive = {(key_of(pod), pod["metadata"].get("uid", "")) for pod in pods}

@@ -35,14 +35,13 @@ from actuator.kube.resources import (
     Resource,
 )
 from actuator.kube.scale import apply_field, flooring, is_as_decided_on, scaled, scaling
-from actuator.manifest import Json, key_of, version_of
+from actuator.manifest import Json, dropped, key_of, version_of
 from actuator.objects.groups import as_deployment
 from actuator.objects.history import PlanReader
-from actuator.objects.plugged import plugged
 from actuator.objects.rehearsal import Stage, rewrites
-from actuator.objects.slices import SliceReader, publishing
+from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
-from actuator.objects.variants import NOWHERE, Makings, Spreading, is_variant_of, variant_objects
+from actuator.objects.variants import NOWHERE, Makings, Spreading, is_variant_of, makings_of, variant_objects
 from actuator.objects.writers import scalers_of
 from actuator.ports import Advice, PlanRecord, Rewrite
 from fleet.change import ChangeSet, Step
@@ -196,7 +195,7 @@ class KubeCluster(Holds):
         for scope, body in missing:
             # Both are judged before either is written: what is refused leaves nothing behind.
             with suppress(ExistsError):
-                self._server.create(scope.path, body, is_dry=True)
+                self._judge(scope.path, body)
         for scope, body in missing:
             # A template's name says what is in it; of two that make a variant, one must be told.
             with suppress(ExistsError) if scope is templates else nullcontext():
@@ -286,7 +285,7 @@ class KubeCluster(Holds):
         namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
         try:
             if rewrite.before is None:
-                self._server.create(resource.path(namespace), body, is_dry=True)
+                self._judge(resource.path(namespace), body)
             else:
                 path = resource.path(namespace, name, "scale")
                 scale = scaling(namespace, name, body["spec"]["replicas"], None)
@@ -305,14 +304,25 @@ class KubeCluster(Holds):
             return str(error)
         return ""
 
+    def _judge(self, path: str, body: Json) -> None:
+        """Have the server judge a new object; `RefusedError` too where it drops what a claim asks for."""
+        kept = self._server.create(path, body, is_dry=True)
+        if body["kind"] == CLAIM_TEMPLATES.kind and (lost := dropped(body["spec"], kept["spec"])):
+            name = body["metadata"]["name"]
+            raise RefusedError(
+                f"the API server drops {lost} of ResourceClaimTemplate {name}, as where its feature is off: "
+                "a claim would be given something else"
+            )
+
     def _makings(self, workload: WorkloadKey) -> Makings:
         """Return what copies of a workload are made with."""
-        templates = self._mirror.list(Scope(CLAIM_TEMPLATES, workload.namespace))
-        nodes, slices = (self._mirror.list(Scope(kind)) for kind in (NODES, SLICES))
-        hosts = plugged(nodes, (), publishing(slices)).hosts
-        boards = self.view([workload]).boards()
-        named = {body["metadata"]["name"]: body for body in templates}
-        return Makings(named, boards, hosts, self._spreading.of(workload))
+        return makings_of(
+            self.view([workload]),
+            self._mirror.list(Scope(CLAIM_TEMPLATES, workload.namespace)),
+            self._mirror.list(Scope(NODES)),
+            self._mirror.list(Scope(SLICES)),
+            self._spreading.of(workload),
+        )
 
     def _newer(self, scope: Scope, name: str, version: str | None) -> Json | None:
         """Return what became of an object since a version, once that is heard of; `None` if it is not."""

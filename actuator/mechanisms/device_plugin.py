@@ -15,10 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from actuator.manifest import Json
-from actuator.mechanisms.engine_memory import UTILISATION, is_told, memory_taken, told
+from actuator.mechanisms.engine_memory import fitted, is_kept, refuse_unkept
 from fleet.boards import Board
 from fleet.errors import RefusedError
-from fleet.mechanism import ENGINE_BUFFER, MECHANISMS, memory_utilization
 from fleet.shape import Shape, time_slice
 
 GPU = "nvidia.com/gpu"
@@ -106,46 +105,25 @@ def shape_asked(pod_spec: Json, hosts: Iterable[Host]) -> Shape:
     if not shapes:
         raise RefusedError(f"no node of the fleet has cards that offer {resource}")
     shape = shapes.pop()
-    _refuse_unkept(pod_spec["containers"][container], shape)
+    refuse_unkept(pod_spec["containers"][container], shape)
     return shape
-
-
-def _bound_of(shape: Shape) -> float:
-    """Return the largest part of its card's memory that an engine may take, as it sees the card."""
-    if not shape.hundredths:
-        return 1 - ENGINE_BUFFER
-    return memory_utilization(MECHANISMS["time-slicing"], shape.hundredths)
 
 
 def are_kept(pod_spec: Json, shape: Shape) -> bool:
     """Return whether a pod's engines leave the memory of others alone; only a time slice has others."""
     places = {place for place, _, _ in _asked(pod_spec) if place >= 0}
-    return all(_is_kept(pod_spec["containers"][place], shape) for place in places)
-
-
-def _is_kept(container: Json, shape: Shape) -> bool:
-    taken = memory_taken(container)
-    return not shape.hundredths or (taken is not None and taken <= _bound_of(shape))
-
-
-def _refuse_unkept(container: Json, shape: Shape) -> None:
-    if not _is_kept(container, shape):
-        taken = memory_taken(container) or "an unknown part"
-        raise RefusedError(
-            f"its engine takes {taken} of the memory of a card in time slices, where nothing keeps it to "
-            f"{_bound_of(shape)}: write --gpu-memory-utilization with a value up to that, or with "
-            f"$({UTILISATION}) and its value in env, for which copies are given theirs"
-        )
+    return all(is_kept(pod_spec["containers"][place], shape) for place in places)
 
 
 def with_shape(pod_spec: Json, shape: Shape, hosts: Sequence[Host]) -> Json:
-    """Return a pod spec that asks for another shape; `RefusedError` where no node can offer it."""
+    """Return a pod spec that asks for another shape.
+
+    `RefusedError` where no node can offer it, or its engine does not go with it.
+    """
     container, resource, _ = _only(pod_spec)
     wanted, host = _offering(shape, hosts)
     changed = copy.deepcopy(pod_spec)
-    if is_told(changed["containers"][container]):
-        changed["containers"][container] = told(changed["containers"][container], _bound_of(shape))
-    _refuse_unkept(changed["containers"][container], shape)
+    changed["containers"][container] = fitted(changed["containers"][container], shape)
     held = changed["containers"][container]["resources"]
     for part in _PARTS:
         if resource in (held.get(part) or {}):

@@ -6,17 +6,21 @@ What a claim asks for is read from its spec, never from labels or annotations, w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from actuator.manifest import MANAGED_BY, Json, digest_of, dns_label
-from actuator.mechanisms.selectors import guarded, request_asked
+from actuator.mechanisms.selectors import SHARED, amount, guarded, request_asked
 from fleet.boards import Board
 from fleet.devices import Device, DeviceRequest
 from fleet.errors import RefusedError
-from fleet.shape import WHOLE, Shape
+from fleet.ledgers.consumable import SharedDevice
+from fleet.shape import SHARE_SIZES, SHARE_UNITS, WHOLE, Shape
 
 DRIVER = "gpu.nvidia.com"
+SHARES = "dra-shares"
+"""The mechanism by which claims consume parts of cards; whole cards and instances are `dra` to all alike."""
+
 KIND_BY_CLASS = {"gpu.nvidia.com": "gpu", "mig.nvidia.com": "mig"}
 """Device classes of the driver's chart, and the `type` attribute of what they select."""
 
@@ -49,22 +53,40 @@ class Ask:
         )
 
 
-def request_of(board: Board, shape: Shape) -> DeviceRequest:
+def request_of(board: Board, shape: Shape, shared: SharedDevice | None = None) -> DeviceRequest:
     """Return what a replica of `shape` asks of DRA; the products keep other boards out.
 
-    `RefusedError` for a share of a card, which is no device.
+    `RefusedError` for a share where cards are not shared, or not in such parts.
+
+    Args:
+        board: Its board.
+        shape: The shape.
+        shared: What claims may consume of a card, `None` = no card takes several claims.
     """
     if shape.hundredths:
-        raise RefusedError(f"no claim is written for {shape}: it is no device")
+        amounts = shared.share(shape.hundredths) if shared is not None else None
+        if amounts is None:
+            why = "takes several claims (allowMultipleAllocations) and gives memory in such parts"
+            raise RefusedError(f"no claim is written for {shape}: no card of the fleet {why}")
+        named = tuple(sorted(amounts.items()))
+        # Of a card that takes one claim the same amounts would be given, and all of the card.
+        return DeviceRequest("gpu", None, board.product_names, amounts=named, must_share=True)
     if shape.is_whole:
         return DeviceRequest("gpu", None, board.product_names, count=shape.cards)
     return DeviceRequest("mig", shape.profile, board.product_names)
 
 
-def claim_template(namespace: str, board: Board, shape: Shape, like: Ask) -> Json:
-    """Return the ResourceClaimTemplate of a shape, asking under the name and tolerations of `like`."""
-    request = request_of(board, shape)
+def claim_template(
+    namespace: str, board: Board, shape: Shape, like: Ask, shared: SharedDevice | None = None
+) -> Json:
+    """Return the ResourceClaimTemplate of a shape, asking under the name and tolerations of `like`.
+
+    Other arguments and errors as of `request_of`.
+    """
+    request = request_of(board, shape, shared)
     clauses = [guarded("productName", request.products)]
+    if request.must_share:
+        clauses.append(SHARED)
     if request.profile is not None:
         clauses.insert(0, guarded("profile", (request.profile,), is_one=True))
     exactly: Json = {
@@ -73,6 +95,8 @@ def claim_template(namespace: str, board: Board, shape: Shape, like: Ask) -> Jso
         "allocationMode": "ExactCount",
         "count": request.count,
     }
+    if request.amounts:
+        exactly["capacity"] = {"requests": {name: _quantity(held) for name, held in request.amounts}}
     if like.tolerations:
         exactly["tolerations"] = list(like.tolerations)
     devices: Json = {"requests": [{"name": like.name, "exactly": exactly}]}
@@ -93,11 +117,17 @@ def claim_template(namespace: str, board: Board, shape: Shape, like: Ask) -> Jso
 
 def asks_gpu(claim_spec: Json) -> bool:
     """Return whether a claim spec asks for anything of NVIDIA's GPU classes."""
-    return any(
-        part.get("deviceClassName") in KIND_BY_CLASS
-        for request in _requests(claim_spec)
-        for part in (request.get("exactly") or {}, *(request.get("firstAvailable") or []))
-    )
+    return any(part.get("deviceClassName") in KIND_BY_CLASS for part in _wishes(claim_spec))
+
+
+def asks_part(claim_spec: Json) -> bool:
+    """Return whether a claim spec says how much of a device it consumes."""
+    return any((part.get("capacity") or {}).get("requests") for part in _wishes(claim_spec))
+
+
+def _wishes(claim_spec: Json) -> Iterator[Json]:
+    for request in _requests(claim_spec):
+        yield from (request.get("exactly") or {}, *(request.get("firstAvailable") or []))
 
 
 def ask_of(claim_spec: Json) -> Ask:
@@ -137,11 +167,14 @@ def _asked(part: Json) -> DeviceRequest:
     kind, count = KIND_BY_CLASS[part["deviceClassName"]], part.get("count", 1)
     if part.get("allocationMode", "ExactCount") != "ExactCount" or (count != 1 and kind != "gpu"):
         raise RefusedError("the claim must ask for exactly one device, or for so many whole cards")
-    for name in ("capacity", "adminAccess"):
-        if part.get(name):
-            raise RefusedError(f"the claim uses {name}, which is no whole device of its own")
+    if part.get("adminAccess"):
+        raise RefusedError("the claim uses adminAccess, which is no device of its own")
+    amounts = (part.get("capacity") or {}).get("requests") or {}
+    if amounts and (kind != "gpu" or count != 1):
+        raise RefusedError("the claim consumes capacity of MIG devices or of several cards: only of one card")
     expressions = (selector["cel"]["expression"] for selector in part.get("selectors") or ())
-    return replace(request_asked(kind, expressions), count=count)
+    named = tuple(sorted((name, amount(str(held))) for name, held in amounts.items()))
+    return replace(request_asked(kind, expressions), count=count, amounts=named)
 
 
 def _shared(constraints: Iterable[Json]) -> tuple[str, ...]:
@@ -168,6 +201,8 @@ def shape_asked(
         boards: Kinds of cards of the fleet.
         kinds: A published device of each shape and size: what a request by generation or size is judged by.
     """
+    if request.amounts:
+        return _share_asked(request, [one for one in kinds if request.matches(one[1])])
     asked = f"profile {request.profile}" if request.profile else f"any {request.kind} device"
     if request.architectures or request.bounds:
         asked += " of such a generation or size"
@@ -191,6 +226,51 @@ def shape_asked(
         raise RefusedError(f"the claim asks for {asked} of {' and '.join(names)} alike: select a productName")
     profiles = ", ".join(sorted(shape.name for shape in offering))
     raise RefusedError(f"the claim asks for {asked}, which any of {profiles} is: select a profile")
+
+
+def _share_asked(request: DeviceRequest, cards: Iterable[tuple[Shape, Device]]) -> Shape:
+    """Return what part of a card a request consumes, of any of those that match."""
+    found: dict[Shape, None] = {}
+    for whole, card in cards:
+        if card.shared is None:
+            raise RefusedError(
+                f"the claim asks for a part of a card, and some take one claim only: select {SHARED}, else "
+                "it may be given all of one"
+            )
+        consumed = card.shared.consumed_by(dict(request.amounts))
+        if consumed is None:
+            raise RefusedError("the claim asks for amounts that a card of the fleet does not give")
+        hundredths = card.shared.hundredths(consumed)
+        if hundredths >= SHARE_UNITS:
+            found[whole] = None
+            continue
+        room = card.shared.share(hundredths) if hundredths in SHARE_SIZES[SHARES] else None
+        if room is None or any(held > room[name] for name, held in consumed.items()):
+            raise RefusedError(
+                f"the claim consumes {_said(consumed)} of a card, which is no share that foreslice reckons "
+                f"with: name {' or '.join(_offered(card.shared))}"
+            )
+        found[replace(whole, profile=f"{hundredths}/{SHARE_UNITS}")] = None
+    if len(found) != 1:
+        names = " and ".join(map(str, found)) or "no card of the fleet that takes several claims"
+        raise RefusedError(f"the claim asks for a part of {names}: select the productName of one that does")
+    return next(iter(found))
+
+
+def _offered(shared: SharedDevice) -> Iterator[str]:
+    for hundredths in SHARE_SIZES[SHARES]:
+        if amounts := shared.share(hundredths):
+            yield f"{_said(amounts)} ({hundredths}/{SHARE_UNITS})"
+
+
+def _said(amounts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {_quantity(held)}" for name, held in amounts.items())
+
+
+def _quantity(amount: int) -> str:
+    """Return a whole number as a quantity, of memory in its usual unit."""
+    mebibytes, rest = divmod(amount, 1 << 20)
+    return str(amount) if rest or not mebibytes else f"{mebibytes}Mi"
 
 
 def _requests(claim_spec: Json) -> list[Json]:

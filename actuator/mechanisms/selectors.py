@@ -19,13 +19,18 @@ _DEVICE = r"""device\.{field}\[['"]gpu\.nvidia\.com['"]\]"""
 _ATTRIBUTES = _DEVICE.format(field="attributes")
 _CAPACITY = _DEVICE.format(field="capacity") + r"\.(?P<capacity>memory|multiprocessors)"
 _QUANTITY = r"""quantity\(['"](?P<amount>[^'"]+)['"]\)"""
-_GUARD = re.compile(rf"""['"]\w+['"] in (?:{_ATTRIBUTES}|{_DEVICE.format(field="capacity")})""")
+_GUARD = rf"""['"]\w+['"] in (?:{_ATTRIBUTES}|{_DEVICE.format(field="capacity")})"""
 _ATTRIBUTE = rf"{_ATTRIBUTES}\.(?P<attribute>profile|productName|architecture)"
 _EQUALS = re.compile(rf"""{_ATTRIBUTE} == ['"](?P<text>[^'"]+)['"]""")
 _AMONG = re.compile(rf"{_ATTRIBUTE} in \[(?P<texts>[^\]]*)\]")
 _COMPARED = re.compile(rf"{_CAPACITY}\.compareTo\({_QUANTITY}\) (?P<operator>>=|>|==|<|<=) 0")
 _BEYOND = re.compile(rf"{_CAPACITY}\.is(?P<beyond>Greater|Less)Than\({_QUANTITY}\)")
 _BEYONDS = {"Greater": ">", "Less": "<"}
+SHARED = "device.allowMultipleAllocations"
+"""CEL that asks for devices that take several claims (KEP-5075)."""
+
+_SHARED = re.compile(rf"{re.escape(SHARED)}(?: == true)?")
+_PLAIN = re.compile(rf"{_GUARD}|{_SHARED.pattern}")
 _TEXT = re.compile(r"""['"]([^'"]+)['"]""")
 
 
@@ -37,20 +42,22 @@ def request_asked(kind: str, expressions: Iterable[str]) -> DeviceRequest:
     """
     asked: dict[str, tuple[str, ...]] = {}
     bounds: list[Bound] = []
+    must_share = False
     for expression in expressions:
         for clause in expression.split("&&"):
             text = clause.strip()
+            must_share |= _SHARED.fullmatch(text) is not None
             if match := _COMPARED.fullmatch(text):
-                bounds.append(Bound(match["capacity"], match["operator"], _amount(match["amount"])))
+                bounds.append(Bound(match["capacity"], match["operator"], amount(match["amount"])))
             elif match := _BEYOND.fullmatch(text):
-                bounds.append(Bound(match["capacity"], _BEYONDS[match["beyond"]], _amount(match["amount"])))
+                bounds.append(Bound(match["capacity"], _BEYONDS[match["beyond"]], amount(match["amount"])))
             elif match := _EQUALS.fullmatch(text) or _AMONG.fullmatch(text):
                 name = match["attribute"]
                 texts = (match["text"],) if match.re is _EQUALS else tuple(_TEXT.findall(match["texts"]))
                 asked[name] = tuple(one for one in texts if one in asked.get(name, texts))
                 if not asked[name]:
                     raise RefusedError(f"the selectors ask for several values of {name} at once: {text}")
-            elif not _GUARD.fullmatch(text):
+            elif not _PLAIN.fullmatch(text):
                 raise RefusedError(f"cannot tell which shape the selector asks for: {text}")
     profiles = asked.get("profile", ())
     if profiles and kind != "mig":
@@ -65,6 +72,7 @@ def request_asked(kind: str, expressions: Iterable[str]) -> DeviceRequest:
         asked.get("productName", ()),
         asked.get("architecture", ()),
         tuple(bounds),
+        must_share=must_share,
     )
 
 
@@ -76,8 +84,9 @@ def guarded(attribute: str, texts: tuple[str, ...], *, is_one: bool = False) -> 
     return f"'{attribute}' in {attributes} && {attributes}.{attribute} {value}"
 
 
-def _amount(quantity: str) -> int:
+def amount(quantity: str) -> int:
+    """Return a quantity as a whole number; `RefusedError` if it is none."""
     try:
         return int(parse_quantity(quantity))  # type: ignore[no-untyped-call]  # shipped without types
     except ValueError as error:
-        raise RefusedError(f"the selector compares with no quantity: {quantity}") from error
+        raise RefusedError(f"the claim names no quantity: {quantity}") from error

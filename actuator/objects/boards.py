@@ -26,6 +26,7 @@ class Offer:
         engines: Fixed-function engines.
         product: Product name of the card.
         architecture: GPU generation.
+        leaves_room: Whoever has it may not be the only one: other claims are given parts of it.
     """
 
     profile: str | None
@@ -35,6 +36,7 @@ class Offer:
     engines: Engines
     product: str
     architecture: str
+    leaves_room: bool = False
 
 
 @dataclass(frozen=True, slots=True)

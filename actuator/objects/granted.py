@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from actuator.manifest import Json
-from actuator.mechanisms.dra import asks_gpu
+from actuator.mechanisms.dra import SHARES, asks_gpu, asks_part
 
 _HAMI = ("nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores", "nvidia.com/vgpu")
 _DEVICE_PLUGIN = re.compile(r"nvidia\.com/(gpu|mig-[^/]+)")
@@ -52,7 +52,8 @@ def grant_of(template: Json, claim_templates: Mapping[str, Json]) -> Grant | Non
     if hami := {name: amount for name, amount in resources.items() if name in _HAMI}:
         return Grant("hami", _said({**resources, **hami}))
     if claims:
-        return Grant("dra", _said(dict.fromkeys(["ResourceClaimTemplate"], claims[0])))
+        spec = claim_templates[claims[0]]["spec"]["spec"]
+        return Grant(SHARES if asks_part(spec) else "dra", _said({"ResourceClaimTemplate": claims[0]}))
     if shared := {name: amount for name, amount in resources.items() if name.endswith(".shared")}:
         return Grant("time-slicing", _said(shared))
     if resources:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -20,11 +20,12 @@ from actuator.mechanisms.dra import DRIVER
 from actuator.objects.boards import Card, Offer, known_board, published_board
 from fleet.boards import Board, Engines
 from fleet.cluster import Gpu
-from fleet.devices import Device, DeviceId, Pool
+from fleet.devices import Device, DeviceId, Pool, drawn
 from fleet.ledgers.consumable import Capacity, Policy, SharedDevice
-from fleet.shape import WHOLE, Shape
+from fleet.shape import SHARE_SIZES, SHARE_UNITS, WHOLE, Shape, share_of
 
 _KINDS = ("gpu", "mig")
+_SIZES = SHARE_SIZES["dra-shares"]
 _ENGINES = ("copyEngines", "decoders", "encoders", "jpegEngines", "ofaEngines")
 _SLICE_COUNTER = re.compile(r"memory-slice-(\d+)")
 _SLICE_CAPACITY = re.compile(r"memorySlice(\d+)")
@@ -67,8 +68,11 @@ class Inventory:
         object.__setattr__(self, "_gpu_by_uuid", {gpu.uuid: gpu for gpu in self.gpus})
         boards = {gpu.uuid: gpu.board.id for gpu in self.gpus}
         kinds = {
-            (boards[device.gpu], device.profile, device.product, *device.capacity.values()): device
+            (boards[device.gpu], device.profile, device.product, device.shared, *device.capacity.values()): (
+                device
+            )
             for device in devices.values()
+            if not device.part_of
         }
         shaped = ((Shape(boards[one.gpu], one.profile or WHOLE), one) for one in kinds.values())
         object.__setattr__(self, "_kinds", tuple(shaped))
@@ -76,6 +80,17 @@ class Inventory:
     def devices(self) -> Mapping[DeviceId, Device]:
         """Return every device by what an allocation names it by."""
         return self._devices
+
+    def held(self, result: Json) -> Device | None:
+        """Return what an allocation result gives, by what it consumes; `None` if nobody publishes that.
+
+        Amounts that were consumed are the evidence that a claim has a part of a device, and of which size.
+        """
+        device = self._devices.get((result["pool"], result["device"]))
+        if device is None or device.shared is None or "consumedCapacity" not in result:
+            return device
+        consumed = {name: amount(str(held)) for name, held in result["consumedCapacity"].items()}
+        return device.part(result.get("shareID", ""), consumed)
 
     def kinds(self) -> tuple[tuple[Shape, Device], ...]:
         """Return one device of each kind that requests can tell apart, with its shape."""
@@ -146,7 +161,7 @@ class SliceReader:
         pool = Pool(
             name=spec["pool"]["name"],
             node=spec.get("nodeName", ""),
-            devices=tuple(device for part in parts for device, _ in part.devices),
+            devices=tuple(one for part in parts for device, _ in part.devices for one in _parts(device)),
             counters=dict(item for part in parts for item in part.counters.items()),
         )
         found: defaultdict[str, list[tuple[Device, Offer]]] = defaultdict(list)
@@ -170,26 +185,27 @@ def _inventory(nodes: Iterable[_Node]) -> Inventory:
         for node in nodes
         for card, board in node.cards
     )
-    pools = tuple(node.pool for node in nodes)
-    return Inventory(gpus, pools, _barred(gpus, pools))
+    cards = (card for node in nodes for card, _ in node.cards)
+    return Inventory(gpus, tuple(node.pool for node in nodes), _barred(zip(cards, gpus, strict=True)))
 
 
-def _barred(gpus: Iterable[Gpu], pools: Iterable[Pool]) -> dict[Shape, str]:
+def _barred(cards: Iterable[tuple[Card, Gpu]]) -> dict[Shape, str]:
     """Return the shapes of devices of which others may be given a part, with the reason.
 
-    Those are devices that several claims share, and MIG devices that say neither by counters nor by
-    capacities what they take. Any claim for such a shape may be given one of them, even where others are
-    offered that can be told apart.
+    Those are devices beside whose tenant there is room for others, and MIG devices that say neither by
+    counters nor by capacities what they take. Any claim for such a shape, or for a share of such a card, may
+    be given one of them, even where others are offered that can be told apart.
     """
-    boards = {gpu.uuid: gpu.board.id for gpu in gpus}
     found: dict[str, dict[Shape, str]] = {SHARED: {}, NO_COUNTERS: {}}
-    for pool in pools:
-        for device in pool.devices:
-            shape = Shape(boards[device.gpu], device.profile or WHOLE)
-            if device.profile is not None and not device.memory_slices:
-                found[NO_COUNTERS].setdefault(shape, pool.node)
-            elif device.is_shared:
-                found[SHARED].setdefault(shape, pool.node)
+    for card, gpu in cards:
+        for offer in card.offers:
+            shape = Shape(gpu.board.id, offer.profile or WHOLE)
+            if offer.profile is not None and not offer.memory_slices:
+                found[NO_COUNTERS].setdefault(shape, gpu.node)
+            elif offer.leaves_room:
+                shares = (share_of(gpu.board, size) for size in _SIZES) if shape.is_whole else ()
+                for barred in (shape, *shares):
+                    found[SHARED].setdefault(barred, gpu.node)
     return {shape: said.format(node=min(nodes.values())) for said, nodes in found.items() for shape in nodes}
 
 
@@ -233,7 +249,22 @@ def _parse(body: Json) -> _Slice:
         for published in spec.get("devices") or []
         if text_of(published, "type") in _KINDS
     )
+    for device, _ in devices:
+        if device.shared is not None:
+            held = {name: capacity.value for name, capacity in device.shared.capacities.items()}
+            counters |= drawn(device.name, held)
     return _Slice(devices, counters)
+
+
+def _parts(device: Device) -> Iterator[Device]:
+    """Yield a device and the parts that claims of ours may have of it, as if they were published too."""
+    yield device
+    if device.shared is not None:
+        for hundredths in _SIZES:
+            amounts = device.shared.share(hundredths)
+            if amounts is not None:
+                for number in range(SHARE_UNITS // hundredths):
+                    yield device.part(f"{hundredths}-{number}", amounts)
 
 
 @lru_cache(maxsize=4096)
@@ -267,14 +298,6 @@ def shared_device(published: Json) -> SharedDevice:
     return SharedDevice(capacities, is_shared=bool(published.get("allowMultipleAllocations")))
 
 
-def _is_shared(published: Json) -> bool:
-    """Return whether beside a claim that names no capacity there is room for one that asks for the least."""
-    if not published.get("allowMultipleAllocations"):
-        return False
-    device = shared_device(published)
-    return device.take({}).refusal(dict.fromkeys(device.capacities, 0)) is None
-
-
 def _policy(body: Json | None) -> Policy | None:
     if body is None:
         return None
@@ -294,13 +317,22 @@ def _device(published: Json, node: str, pool: str) -> tuple[Device, Offer]:
     profile = text_of(published, "profile") if kind == "mig" else None
     capacity = {name: amount(held["value"]) for name, held in (published.get("capacity") or {}).items()}
     draws = {
-        (drawn["counterSet"], name): amount(counter["value"])
-        for drawn in published.get("consumesCounters") or []
-        for name, counter in drawn["counters"].items()
+        (taken["counterSet"], name): amount(counter["value"])
+        for taken in published.get("consumesCounters") or []
+        for name, counter in taken["counters"].items()
     }
-    covered = _indices(_SLICE_COUNTER, (name for (_, name), drawn in draws.items() if drawn)) or _indices(
+    covered = _indices(_SLICE_COUNTER, (name for (_, name), taken in draws.items() if taken)) or _indices(
         _SLICE_CAPACITY, (name for name, held in capacity.items() if held)
     )
+    shared = shared_device(published) if published.get("allowMultipleAllocations") else None
+    leaves_room = shared is not None and shared.leaves_room
+    if shared is not None:
+        # Nothing is reckoned with parts of a card that is cut too, or not all taken by who names nothing.
+        by_default = shared.consumed_by({}) or {}
+        if kind != "gpu" or draws or shared.hundredths(by_default) < SHARE_UNITS:
+            shared = None
+        else:
+            draws = drawn(published["name"], by_default)
     device = Device(
         node=node,
         pool=pool,
@@ -314,7 +346,7 @@ def _device(published: Json, node: str, pool: str) -> tuple[Device, Offer]:
         architecture=text_of(published, "architecture"),
         capacity=_sizes(capacity.get("memory", 0), capacity.get("multiprocessors", 0)),
         attributes=_attributes(published) if kind == "gpu" else {},
-        is_shared=_is_shared(published),
+        shared=shared,
     )
     offer = Offer(
         profile=profile,
@@ -324,6 +356,7 @@ def _device(published: Json, node: str, pool: str) -> tuple[Device, Offer]:
         engines=Engines(*(capacity.get(name, 0) for name in _ENGINES)),
         product=device.product,
         architecture=device.architecture,
+        leaves_room=leaves_room,
     )
     return device, offer
 

@@ -35,7 +35,14 @@ from actuator.objects.restraints import (
 )
 from actuator.objects.selection import Labelled
 from actuator.objects.slices import Inventory
-from actuator.objects.variants import gpu_claim, is_plugged, is_spread_over, is_variant_of, may_have_variants
+from actuator.objects.variants import (
+    gpu_claim,
+    is_plugged,
+    is_spread_over,
+    is_variant_of,
+    may_have_variants,
+    refuse_unkept,
+)
 from actuator.objects.writers import Scalings, writers_of, written_by_hand_at_s
 from fleet.cluster import DisruptionBudget, Replica, Standing, Variant
 from fleet.devices import Device, DeviceId
@@ -52,20 +59,22 @@ def results_of(claim: Json) -> list[Json]:
     return results
 
 
-def allocated_ids(claim: Json) -> list[DeviceId]:
-    """Return the devices of NVIDIA's driver that are allocated to a claim; admin access takes nothing."""
+def granted(claim: Json) -> list[Json]:
+    """Return what NVIDIA's driver has allocated to a claim; admin access takes nothing."""
     return [
-        (result["pool"], result["device"])
-        for result in results_of(claim)
-        if result["driver"] == DRIVER and not result.get("adminAccess")
+        result for result in results_of(claim) if result["driver"] == DRIVER and not result.get("adminAccess")
     ]
 
 
+def allocated_ids(claim: Json) -> list[DeviceId]:
+    """Return the devices of NVIDIA's driver of which a claim has at least a part."""
+    return [(result["pool"], result["device"]) for result in granted(claim)]
+
+
 def allocated(claims: Iterable[Json], inventory: Inventory) -> tuple[Device, ...]:
-    """Return every published device that a claim holds, ours or foreign, each once."""
-    devices = inventory.devices()
-    held = dict.fromkeys(device_id for claim in claims for device_id in allocated_ids(claim))
-    return tuple(devices[device_id] for device_id in held if device_id in devices)
+    """Return every published device, or part of one, that a claim holds, ours or foreign, each once."""
+    found = (inventory.held(result) for claim in claims for result in granted(claim))
+    return tuple({device.id: device for device in found if device is not None}.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +105,8 @@ class Observer:
         fault_domain: str = "",
     ) -> None:
         self.plugs = Plugged()
-        self._kinds = inventory.kinds()
+        self._inventory = inventory
         self._boards = sorted({gpu.board for gpu in inventory.gpus}, key=lambda board: board.id)
-        self._devices = inventory.devices()
         self._gpus = inventory.gpu_by_uuid()
         self._deployments = {key_of(body): body for body in deployments}
         self._owned = _by_owner(self._deployments.values())
@@ -170,7 +178,10 @@ class Observer:
             if ask is None:
                 asked = {"": plugin.shape_asked(deployment["spec"]["template"]["spec"], self.plugs.hosts)}
             else:
-                asked = {n: shape_asked(each, self._boards, self._kinds) for n, each in ask.alternatives}
+                kinds = self._inventory.kinds()
+                asked = {n: shape_asked(each, self._boards, kinds) for n, each in ask.alternatives}
+                for each in asked.values():
+                    refuse_unkept(deployment["spec"]["template"]["spec"], claim, each)
         except RefusedError as error:
             raise RefusedError(f"{deployment['kind']} {meta['name']}: {error}") from error
         shape, *others = asked.values()
@@ -248,16 +259,15 @@ class Observer:
         A device that nobody publishes (any more) has no card.
         """
         body = self._claim(pod, claim)
-        held = allocated_ids(body)
+        held = granted(body)
         if not held:
             return None, ""
-        pool, device = held[0]
-        taken: str = results_of(body)[0]["request"]
-        return self._devices.get(held[0], Device("", pool, device, "", "", None, {})), taken
+        first, taken = held[0], results_of(body)[0]["request"]
+        return self._inventory.held(first) or Device("", *allocated_ids(body)[0], "", "", None, {}), taken
 
     def _shape(self, pod: Json, claim: str) -> Shape | None:
         """Return what a pod runs on, `None` for devices that are not published, or no shape together."""
-        devices = [self._devices.get(held) for held in allocated_ids(self._claim(pod, claim))]
+        devices = [self._inventory.held(result) for result in granted(self._claim(pod, claim))]
         gpus = [self._gpus.get(device.gpu) for device in devices if device is not None]
         boards = {gpu.board.id for gpu in gpus if gpu is not None}
         profiles = {device.profile for device in devices if device is not None}

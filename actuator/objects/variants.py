@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from actuator.manifest import GROUP, MANAGED_BY, VARIANT_LABEL, Json, digest_of, dns_label, key_of, labels_of
+from actuator.mechanisms import engine_memory
 from actuator.mechanisms.device_plugin import Host, shape_asked, with_shape
 from actuator.mechanisms.dra import Ask, ask_of, asks_gpu, claim_template
+from actuator.mechanisms.engine_memory import fitted
 from actuator.objects.granted import grant_of
 from actuator.objects.holds import may_take_held, toleration
+from actuator.objects.plugged import plugged
+from actuator.objects.slices import publishing
 from fleet.boards import Board
+from fleet.cluster import Fleet
 from fleet.errors import RefusedError
+from fleet.ledgers.consumable import MEMORY, SharedDevice
 from fleet.shape import Shape
 from fleet.workload import WorkloadKey
 
@@ -119,13 +125,43 @@ class Makings:
         templates: ResourceClaimTemplates of its namespace by name.
         boards: Kinds of cards of the fleet.
         hosts: Kinds of nodes whose device plugin offers cards.
+        shared: What claims may consume of a card, by board; of cards that differ, what the least has.
         spread_over: Node label over whose values their pods are spread, empty = they are not.
     """
 
     templates: Mapping[str, Json]
     boards: Sequence[Board]
     hosts: Sequence[Host] = ()
+    shared: Mapping[str, SharedDevice] = field(default_factory=dict, hash=False)
     spread_over: str = ""
+
+
+def makings_of(
+    fleet: Fleet, templates: Iterable[Json], nodes: Iterable[Json], slices: Iterable[Json], spread_over: str
+) -> Makings:
+    """Return what copies of a workload are made with, by what is there.
+
+    Args:
+        fleet: The fleet as these objects show it.
+        templates: ResourceClaimTemplates of the workload's namespace.
+        nodes: Every Node.
+        slices: Every ResourceSlice.
+        spread_over: Node label over whose values the copies are spread, empty = they are not.
+    """
+    named = {body["metadata"]["name"]: body for body in templates}
+    hosts = plugged(nodes, (), publishing(slices)).hosts
+    return Makings(named, fleet.boards(), hosts, _shared(fleet), spread_over)
+
+
+def _shared(fleet: Fleet) -> dict[str, SharedDevice]:
+    boards = {gpu.uuid: gpu.board.id for gpu in fleet.gpus}
+    found: dict[str, SharedDevice] = {}
+    for device in (device for pool in fleet.pools for device in pool.devices):
+        if device.shared is not None:
+            least = found.setdefault(boards[device.gpu], device.shared)
+            if device.shared.capacities[MEMORY].value < least.capacities[MEMORY].value:
+                found[boards[device.gpu]] = device.shared
+    return found
 
 
 def variant_objects(base: Json, makings: Makings, name: str, shape: Shape) -> tuple[Json, ...]:
@@ -151,10 +187,28 @@ def variant_objects(base: Json, makings: Makings, name: str, shape: Shape) -> tu
     owner = key_of(base)
     if not may_take_held(ask.tolerations, owner):
         ask = replace(ask, tolerations=(*ask.tolerations, toleration(owner)))
-    template = _owned(claim_template(owner.namespace, board, shape, ask), name, base)
+    template = claim_template(owner.namespace, board, shape, ask, makings.shared.get(shape.board))
+    template = _owned(template, name, base)
     own = {"name": claim, "resourceClaimTemplateName": template["metadata"]["name"]}
     claims = [own if held["name"] == claim else held for held in pods["resourceClaims"]]
-    return template, _copy(base, name, {**pods, "resourceClaims": claims}, makings.spread_over)
+    engines = [fitted(one, shape) if _is_given(one, claim) else one for one in pods["containers"]]
+    pods = {**pods, "containers": engines, "resourceClaims": claims}
+    refuse_unkept(pods, claim, shape)
+    return template, _copy(base, name, pods, makings.spread_over)
+
+
+def refuse_unkept(pod_spec: Json, claim: str, shape: Shape) -> None:
+    """Raise `RefusedError` for pods that may take memory of others, where a claim's shape has others."""
+    given = [container for container in pod_spec["containers"] if _is_given(container, claim)]
+    if shape.hundredths and not given:
+        raise RefusedError(f"no container is given claim {claim} (resources.claims)")
+    for container in given:
+        engine_memory.refuse_unkept(container, shape)
+
+
+def _is_given(container: Json, claim: str) -> bool:
+    claims: list[Json] = (container.get("resources") or {}).get("claims") or []
+    return any(one["name"] == claim for one in claims)
 
 
 def _refuse_other_spread(where: str, shape: Shape, cards: int) -> None:

@@ -10,6 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+MEMORY = "memory"
+"""Capacity by which the size of a share is told."""
+
+_HUNDRED = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -40,6 +45,15 @@ class Policy:
             return next((value for value in self.values if asked <= value), None)
         is_over = self.maximum is not None and amount > self.maximum and amount != self.default
         return None if is_over else amount
+
+    def at_most(self, amount: int) -> int | None:
+        """Return the largest amount up to this one that is granted as asked, `None` if there is none."""
+        if self.minimum is not None:
+            above = min(amount, amount if self.maximum is None else self.maximum) - self.minimum
+            return None if above < 0 else self.minimum + above - (above % self.step if self.step else 0)
+        if self.values:
+            return max((value for value in self.values if value <= amount), default=None)
+        return amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +91,35 @@ class SharedDevice:
     is_shared: bool = True
     consumed: Mapping[str, int] = field(default_factory=dict, hash=False)
     claims: int = 0
+
+    @property
+    def leaves_room(self) -> bool:
+        """Whether beside a claim that names no capacity there is room for one that asks for the least."""
+        return self.take({}).refusal(dict.fromkeys(self.capacities, 0)) is None
+
+    def consumed_by(self, asked: Mapping[str, int]) -> dict[str, int] | None:
+        """Return what a claim consumes of each capacity; `None` if even an empty device is refused to it."""
+        empty = replace(self, consumed={}, claims=0)
+        return dict(empty.take(asked).consumed) if empty.refusal(asked) is None else None
+
+    def share(self, hundredths: int) -> dict[str, int] | None:
+        """Return what a claim names for so much of every capacity, `None` where the steps are too coarse.
+
+        Rounded down, so that as many fit as there are in a hundred.
+        """
+        amounts = {}
+        for name, capacity in self.capacities.items():
+            part = capacity.value * hundredths // _HUNDRED
+            granted = capacity.policy.at_most(part) if capacity.policy else part
+            if granted is None:
+                return None
+            amounts[name] = granted
+        return amounts if self.hundredths(amounts) == hundredths else None
+
+    def hundredths(self, consumed: Mapping[str, int]) -> int:
+        """Return what part of the memory is consumed, in hundredths; 0 of a device without any."""
+        memory = self.capacities.get(MEMORY)
+        return round(_HUNDRED * consumed.get(MEMORY, 0) / memory.value) if memory and memory.value else 0
 
     def refusal(self, asked: Mapping[str, int]) -> str | None:
         """Return why the scheduler would not put a claim here, in one line; `None` if it would."""

@@ -42,12 +42,12 @@ def always():
 
 
 @contextmanager
-def shop_of(plane):
-    """Set the shop up; nothing but its namespace is left in the end."""
+def shop_of(plane, slices=None):
+    """Set the shop up, on a node of two H100 or of these slices; only its namespace is left in the end."""
     with closing(connect(plane.kubeconfig)) as server:
         install_plans(server)
         lab = _ShopLab(server)
-        lab.node(H100_80GB, H100_80GB)
+        lab.node(H100_80GB, H100_80GB, slices=slices)
         try:
             yield Shop(server)
         finally:

@@ -129,6 +129,8 @@ def test_request_of_names_the_products_of_the_board():
         ("mig-3g-static", DeviceRequest("mig", "3g.40gb")),
         ("share-unlimited-default", DeviceRequest("gpu")),
         ("extended-resource", DeviceRequest("gpu")),
+        ("share-memory-20Gi", DeviceRequest("gpu", amounts=(("memory", 20 << 30),))),
+        ("share-count-2-of-4", DeviceRequest("gpu", amounts=(("shares", 2),))),
     ],
 )
 def test_observed_claims_are_read(case, asked):
@@ -137,12 +139,11 @@ def test_observed_claims_are_read(case, asked):
     assert asked == ask_of(claims[case]["spec"]).request
 
 
-@pytest.mark.parametrize("case", ["share-memory-20Gi", "share-count-2-of-4", "share-mig-with-zeros"])
-def test_observed_claims_for_a_share_are_no_shape(case):
+def test_an_observed_claim_for_a_part_of_an_instance_is_no_shape():
     claims = {body["metadata"]["annotations"]["example.invalid/case"]: body for body in observed("claims")}
 
-    with pytest.raises(RefusedError, match="capacity"):
-        ask_of(claims[case]["spec"])
+    with pytest.raises(RefusedError, match="consumes capacity of MIG devices"):
+        ask_of(claims["share-mig-with-zeros"]["spec"])
 
 
 ATTRIBUTES = "device.attributes['gpu.nvidia.com']"

@@ -142,12 +142,15 @@ class TestWithoutCounters:
         assert Shape(H100_80GB.id, "2g.20gb") in inventory.barred
 
 
+SHARES = {f"{size}/100" for size in SHARE_SIZES["dra-shares"]}
+
+
 @pytest.mark.parametrize(
     ("name", "shapes"),
     [
         ("slices-h100-consumable-memory", set()),
-        ("slices-h100-consumable-unlimited", {"whole"}),
-        ("slices-h100-consumable-4-static-mig", {"whole", "3g.40gb", "1g.10gb"}),
+        ("slices-h100-consumable-unlimited", {"whole", *SHARES}),
+        ("slices-h100-consumable-4-static-mig", {"whole", "3g.40gb", "1g.10gb", *SHARES}),
     ],
 )
 def test_devices_that_a_claim_does_not_have_for_itself_are_barred_and_the_setting_is_named(name, shapes):
