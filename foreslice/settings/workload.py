@@ -68,8 +68,11 @@ class WorkloadSettings(Group):
     )
     replicas: ReplicaSettings = ReplicaSettings()
     mechanism: Annotated[
-        Literal["dra", "device-plugin", "time-slicing"],
-        Field(description="how its shapes are made real: claims, the device plugin, or its time slices too"),
+        Literal["dra", "dra-shares", "device-plugin", "time-slicing"],
+        Field(
+            description="how its shapes are made real: claims, claims for shares of cards too, the device "
+            "plugin, or its time slices too"
+        ),
     ] = "dra"
     scheduler: Annotated[str, Field(description="scheduler that places its pods")] = "default-scheduler"
     way: Annotated[

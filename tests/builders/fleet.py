@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+from actuator.objects.slices import SliceReader
 from fleet.boards import H100_80GB
 from fleet.cluster import Fleet, Gpu, Replica, Standing, Variant
 from fleet.devices import Device, DeviceRequest, Pool, first_fit, in_order_of_trial, ledger_of
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
+from simulator.static_driver import BY_MEMORY, Card, static_slices
 
 BOARD = H100_80GB
 PRODUCT = BOARD.product_names[0]
@@ -114,6 +116,17 @@ def time_sliced(cards, replicas, node="node-0", standings=()):
     )
     gpus = tuple(Gpu(f"GPU-{node}-{c}", node, BOARD) for c in range(cards))
     return Fleet("1", gpus, (Pool(node, node, devices, {}),), (), tuple(standings))
+
+
+def consumable(cards, node="node-0"):
+    """A fleet of one node of whose cards claims may have parts."""
+    read = SliceReader().read(
+        [
+            {**body, "metadata": {"name": node, "resourceVersion": "1"}}
+            for body in static_slices(node, [Card(BOARD)] * cards, BY_MEMORY)
+        ]
+    )
+    return Fleet("1", read.gpus, read.pools, (), ())
 
 
 def standing(name, wanted="", **history):

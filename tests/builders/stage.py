@@ -2,17 +2,21 @@
 
 import numpy as np
 
+from actuator.mechanisms.engine_memory import UTILISATION
 from actuator.objects.plans import is_open, proven_by
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError, UnavailableError
-from simulator.agents import start_control_plane, start_nodes
+from simulator.agents import start_control_plane
 from simulator.api import AUTOSCALER, CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, FRACTION_TARGET, POD, TAINT_RULE
 from simulator.clock import VirtualClock
 from simulator.cluster import EmbeddedCluster
 from simulator.containers import EngineContainers
+from simulator.driver import publish, resource_slices
 from simulator.engine import Engines
 from simulator.journal import Journal
 from simulator.manifests import deployment, whole_gpu_template
+from simulator.node import NodeAgent
+from simulator.static_driver import BY_MEMORY, Card, static_slices
 from simulator.store import ObjectStore
 from tests.builders.engines import Laws, Offered, workload
 from tests.fakes.cluster import VERBS, WRITES, Killed
@@ -45,22 +49,30 @@ class Stage:
 
     Args:
         replicas: Whole cards in the beginning.
+        is_shared: Claims may have parts of the cards, and engines are told what memory they may take.
 
     Attributes:
         engines: What serves them, and the router's account of it.
     """
 
-    def __init__(self, replicas=1):
+    def __init__(self, replicas=1, *, is_shared=False):
         self._clock = VirtualClock(START_S)
         self.store = ObjectStore(self._clock)
         offered = np.zeros((LASTS_S, 1))
         offered[60:] = REQUESTS_PER_S
         self.engines = Engines([WEB], Offered(offered), Laws(), int(START_S))
         containers = EngineContainers(self.store, self.engines, self._clock, Quick(), Journal())
-        start_nodes(self.store, self._clock, {"n0": [H100_80GB] * 2}, containers, Quick())
+        NodeAgent(self.store, self._clock, "n0", containers, Quick())
+        shared = static_slices("n0", [Card(H100_80GB)] * 2, BY_MEMORY)
+        publish(self.store, "n0", shared if is_shared else resource_slices("n0", [H100_80GB] * 2))
         start_control_plane(self.store, self._clock, Quick())
         self.store.create(whole_gpu_template("shop"))
-        self.store.create(deployment(WEB, replicas))
+        web = deployment(WEB, replicas)
+        if is_shared:
+            web["spec"]["template"]["spec"]["containers"][0]["args"] += [
+                f"--gpu-memory-utilization=$({UTILISATION})"
+            ]
+        self.store.create(web)
         self.wait(60.0)
 
     @property

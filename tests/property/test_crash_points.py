@@ -5,6 +5,7 @@ router of the simulated engines, not by what the service believes.
 """
 
 from dataclasses import replace
+from functools import partial
 from itertools import count
 
 import pytest
@@ -30,7 +31,8 @@ from tests.contract.test_floor_contract import autoscaler
 from tests.fakes.cluster import VERBS, WRITES, Killed
 
 WHOLE, HALF, SMALL = Shape("h100-80gb"), Shape("h100-80gb", "3g.40gb"), Shape("h100-80gb", "2g.20gb")
-CAPACITIES = {WHOLE: 1.0, HALF: 0.5, SMALL: 0.2}
+PART = Shape("h100-80gb", "50/100")
+CAPACITIES = {WHOLE: 1.0, HALF: 0.5, PART: 0.5, SMALL: 0.2}
 TICKS = 8
 KEY = WEB.key
 
@@ -144,6 +146,7 @@ def scaled():
 
 SCENES = {
     "another-shape": (Stage, lambda cluster: Acting(cluster, {HALF: 2})),
+    "shares": (partial(Stage, is_shared=True), lambda cluster: Acting(cluster, {PART: 2})),
     "more": (Stage, lambda cluster: Acting(cluster, {WHOLE: 2})),
     "fewer": (halved, lambda cluster: Acting(cluster, {HALF: 1}, need_keep=0.4)),
     "holding": (Stage, lambda cluster: Holding(cluster, {})),
@@ -155,6 +158,7 @@ SCENES = {
 }
 ENDS = {
     "another-shape": {"web": (0, 0), "web-3g-40gb": (2, 2)},
+    "shares": {"web": (0, 0), "web-50-100": (2, 2)},
     "more": {"web": (2, 2)},
     "fewer": {"web": (0, 0), "web-3g-40gb": (1, 1)},
     "holding": {"web": (1, 1), "web-2g-20gb": (2, 2)},
@@ -168,6 +172,7 @@ ENDS = {
 
 WRITTEN = {
     "another-shape": 11,
+    "shares": 11,
     "more": 5,
     "fewer": 4,
     "holding": 33,

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from actuator.mechanisms.dra import Ask, ask_of, asks_gpu, claim_template, request_of, shape_asked
+from actuator.mechanisms.dra import Ask, ask_of, asks_gpu, asks_part, claim_template, request_of, shape_asked
 from fleet.boards import A30_24GB, A100_40GB, A100_80GB, BOARDS, H100_80GB
-from fleet.devices import Bound, DeviceRequest
+from fleet.devices import Bound, Device, DeviceRequest
 from fleet.errors import RefusedError
+from fleet.ledgers.consumable import Capacity, Policy, SharedDevice
 from fleet.shape import Shape, shapes_of
 from tests.fakes.manifests import cel, claim_spec, observed, request
 
@@ -49,9 +50,68 @@ def test_a_mig_shape_asks_the_mig_class_for_its_profile_and_guards_what_may_be_a
     ] == requests
 
 
-def test_no_claim_is_written_for_a_share():
-    with pytest.raises(RefusedError, match="no claim is written for h100-80gb:50/100"):
-        request_of(H100_80GB, Shape("h100-80gb", "50/100"))
+MI = 1 << 20
+BY_MEMORY = SharedDevice(
+    {"memory": Capacity(81559 * MI, Policy(default=81559 * MI, minimum=MI, maximum=81559 * MI, step=MI))}
+)
+CARD = Device(
+    "n", "n", "gpu-0", "gpu", "GPU-0", None, {}, product=H100_80GB.product_names[0], shared=BY_MEMORY
+)
+KINDS = [(Shape("h100-80gb"), CARD)]
+ALONE = (Shape("h100-80gb"), replace(CARD, shared=None))
+
+
+class TestShares:
+    quarter = Shape("h100-80gb", "25/100")
+
+    def test_a_claim_names_the_part_of_each_capacity_and_only_cards_that_are_shared(self):
+        template = claim_template("llm", H100_80GB, self.quarter, ASK, BY_MEMORY)
+        (asked,) = template["spec"]["spec"]["devices"]["requests"]
+        assert {"requests": {"memory": "20389Mi"}} == asked["exactly"]["capacity"]
+        assert "device.allowMultipleAllocations" in asked["exactly"]["selectors"][1]["cel"]["expression"]
+        made = ask_of(template["spec"]["spec"])
+        assert made.request.must_share
+        assert self.quarter == shape_asked(made.request, [H100_80GB], [ALONE, *KINDS])
+        assert asks_part(template["spec"]["spec"])
+
+    @pytest.mark.parametrize("shared", [None, SharedDevice({"memory": Capacity(3, Policy(3, 1, 3, 1))})])
+    def test_none_is_written_where_no_card_gives_such_a_part(self, shared):
+        with pytest.raises(
+            RefusedError, match="no claim is written for h100-80gb:25/100: no card of the fleet"
+        ):
+            request_of(H100_80GB, self.quarter, shared)
+
+    @pytest.mark.parametrize(
+        ("memory_mib", "profile"), [(81559, "whole"), (81500, "whole"), (40779, "50/100"), (40500, "50/100")]
+    )
+    def test_a_user_s_amount_is_the_share_that_it_fits_in(self, memory_mib, profile):
+        asked = DeviceRequest("gpu", amounts=(("memory", memory_mib * MI),))
+        assert Shape("h100-80gb", profile) == shape_asked(asked, [H100_80GB], KINDS)
+
+    @pytest.mark.parametrize(
+        ("amounts", "kinds", "why"),
+        [
+            (
+                {"memory": 20 << 30},
+                KINDS,
+                "is no share .*: name memory 8155Mi .10/100. or .* 20389Mi .25/100.",
+            ),
+            ({"memory": 24467 * MI}, KINDS, "is no share"),
+            ({"memory": 100 << 30}, KINDS, "amounts that a card of the fleet does not give"),
+            ({"shares": 1}, KINDS, "amounts that a card of the fleet does not give"),
+            ({"memory": 20389 * MI}, [*KINDS, ALONE], "select device.allowMultipleAllocations"),
+            ({"memory": 20389 * MI}, [], "no card of the fleet that takes several claims"),
+        ],
+    )
+    def test_what_is_no_share_is_refused_and_what_would_be_one_is_said(self, amounts, kinds, why):
+        asked = DeviceRequest("gpu", amounts=tuple(amounts.items()))
+        with pytest.raises(RefusedError, match=why):
+            shape_asked(asked, [H100_80GB], kinds)
+
+    def test_parts_of_several_cards_are_refused(self):
+        asked = request("gpu.nvidia.com", None, count=2, capacity={"requests": {"memory": "1Gi"}})
+        with pytest.raises(RefusedError, match="only of one card"):
+            ask_of(claim_spec(asked))
 
 
 def test_several_cards_are_read_back_with_what_they_must_share():

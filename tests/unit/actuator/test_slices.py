@@ -8,7 +8,7 @@ import yaml
 from actuator.objects.slices import SliceReader, amount
 from fleet.boards import A100_80GB, H100_80GB
 from fleet.devices import DeviceRequest, first_fit, ledger_of
-from fleet.shape import Shape
+from fleet.shape import SHARE_SIZES, Shape
 from tests.fakes.manifests import OBSERVED, h100_slices, observed
 
 
@@ -158,6 +158,47 @@ def test_devices_that_a_claim_does_not_have_for_itself_are_barred_and_the_settin
     barred = read(observed(name)).barred
     assert {Shape(H100_80GB.id, shape) for shape in shapes} == set(barred)
     assert all("set consumableShares of the driver to disabled or memory" in why for why in barred.values())
+
+
+class TestShares:
+    def inventory(self):
+        return read(observed("slices-h100-consumable-memory"))
+
+    def result(self, **consumed):
+        more = {"shareID": "s", "consumedCapacity": consumed} if consumed else {}
+        pool = "node-h100-shares-memory"
+        return {"driver": "gpu.nvidia.com", "pool": pool, "device": "gpu-0", **more}
+
+    def test_a_card_is_offered_in_parts_card_by_card_and_each_size_fits_as_often_as_in_a_hundred(self):
+        (pool,) = self.inventory().pools
+        for size in SHARE_SIZES["dra-shares"]:
+            request, ledger, got = DeviceRequest("share", f"{size}/100"), ledger_of([pool]), []
+            while found := first_fit([pool], ledger, request):
+                ledger = ledger.take(found[0])
+                got.append(found[0].part_of)
+            assert ["gpu-0"] * (100 // size) + ["gpu-1"] * (100 // size) == got
+
+    @pytest.mark.parametrize(
+        ("consumed", "kind", "profile"),
+        [
+            ({"memory": "20389Mi"}, "share", "25/100"),
+            ({"memory": "81559Mi"}, "gpu", None),
+            ({"memory": "1Mi"}, "share", "0/100"),
+            ({}, "gpu", None),
+        ],
+    )
+    def test_what_was_consumed_says_what_was_given(self, consumed, kind, profile):
+        held = self.inventory().held(self.result(**consumed))
+        assert (kind, profile) == (held.kind, held.profile)
+        assert ("node-h100-shares-memory", "gpu-0") == held.published
+        assert [amount(consumed.get("memory", "81559Mi"))] == list(held.draws.values())
+
+    def test_of_cards_that_are_cut_too_no_parts_are_offered(self):
+        (shared,) = observed("slices-h100-consumable-memory")
+        counter = {"counterSet": "c", "counters": {"memory": {"value": "81559Mi"}}}
+        devices = [{**one, "consumesCounters": [counter]} for one in shared["spec"]["devices"]]
+        (pool,) = read([{**shared, "spec": {**shared["spec"], "devices": devices}}]).pools
+        assert [None, None] == [device.shared for device in pool.devices]
 
 
 SEQUENCE = [

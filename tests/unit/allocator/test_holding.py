@@ -10,7 +10,17 @@ from fleet.cluster import Replica
 from fleet.holds import Hold
 from fleet.host import Host, HostAmount, Pods
 from fleet.shape import NOTHING
-from tests.builders.fleet import NOW_S, configuration, fleet, key, request, running, shape, standing
+from tests.builders.fleet import (
+    NOW_S,
+    configuration,
+    consumable,
+    fleet,
+    key,
+    request,
+    running,
+    shape,
+    standing,
+)
 
 UNTIL_S = NOW_S + 1800.0
 CHAT, CODE = key("chat"), key("code")
@@ -54,6 +64,14 @@ def test_a_seat_is_held_with_every_device_that_could_not_be_allocated_beside_it(
     beside = {d.name for pool in taken.pools for d in pool.devices if taken.ledger.fits(d)}
     everything = {device.name for pool in fleet(1).pools for device in pool.devices}
     assert everything - beside == names(holds)
+
+
+def test_of_cards_in_parts_all_of_one_is_held_by_what_is_published_and_no_part_is():
+    seen = consumable(2)
+    assert {"gpu-0"} == names(held(seen, wish("1 x whole", wanted="1 x 1g.10gb")))
+    assert () == held(seen, wish("1 x 25/100"))
+    kept = replace(seen, holds=held(seen, wish("2 x whole", wanted="1 x 1g.10gb")))
+    assert [0, 8] == [room_of(each).fill(shape("25/100"), 9)[0] for each in (kept, seen)]
 
 
 def test_what_is_held_is_room_for_its_owner_and_for_nobody_else():

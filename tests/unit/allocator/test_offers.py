@@ -63,10 +63,11 @@ def test_nothing_is_offered_by_a_mechanism_that_does_not_keep_the_isolation_wish
     assert is_kept == bool(real(mechanism=mechanism, isolation=wish).by_shape)
 
 
-def test_time_slices_are_offered_to_who_asks_for_them_and_carry_less_than_their_part():
+@pytest.mark.parametrize(("plain", "sharing"), [("device-plugin", "time-slicing"), ("dra", "dra-shares")])
+def test_shares_are_offered_to_who_asks_for_them_and_carry_less_than_their_part(plain, sharing):
     """All of a card's tenants are reckoned with as busy, and each reads weights of its own."""
-    assert not any(s.hundredths for s in real(mechanism="device-plugin", isolation=Isolation.NONE).by_shape)
-    offered = real(mechanism="time-slicing", isolation=Isolation.NONE, itl_s=0.3).by_shape
+    assert not any(s.hundredths for s in real(mechanism=plain, isolation=Isolation.NONE).by_shape)
+    offered = real(mechanism=sharing, isolation=Isolation.NONE, itl_s=0.3).by_shape
 
     half, whole = offered[shape("50/100")], offered[shape("whole")]
     assert 0.5 == half.gpu_share

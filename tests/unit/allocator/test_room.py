@@ -16,6 +16,7 @@ from tests.builders.deciding import workload
 from tests.builders.fleet import (
     NOW_S,
     configuration,
+    consumable,
     fleet,
     key,
     request,
@@ -284,6 +285,15 @@ def test_a_card_in_time_slices_has_room_for_these_and_for_nothing_else():
 
     assert 8 == room.fill(shape("25/100"), 99)[0]
     assert [0, 0, 0] == [room.fill(shape(other), 1)[0] for other in ("whole", "50/100", "1g.10gb")]
+
+
+def test_parts_of_a_card_of_different_sizes_share_it_and_leave_no_room_for_all_of_it():
+    room = room_of(consumable(1))
+    for size in ("50/100", "25/100", "10/100", "10/100"):
+        placed, room = room.fill(shape(size), 1)
+        assert 1 == placed
+    assert [0, 0, 0] == [room.fill(shape(other), 1)[0] for other in ("10/100", "whole", "1g.10gb")]
+    assert 0 == room_of(running(consumable(1), standing("a", "1 x whole"))).fill(shape("10/100"), 1)[0]
 
 
 def test_what_pods_of_others_count_with_in_a_queue_is_no_room_for_ours():

@@ -7,14 +7,24 @@ import pytest
 from allocator.market import Market
 from allocator.offers import Offer, Offers
 from allocator.packing.problem import Stock
-from allocator.target import cards_of, target
+from allocator.target import cards_of, problem_of, target
 from fleet.boards import A100_80GB
 from fleet.cluster import Gpu
 from fleet.ledgers.queues import UNLIMITED, Queue
 from fleet.shape import Shape
 from fleet.workload import Limits, Router, Tier
 from tests.builders.deciding import need, offers, question, workload
-from tests.builders.fleet import BOARD, configuration, fleet, key, running, shape, standing, time_sliced
+from tests.builders.fleet import (
+    BOARD,
+    configuration,
+    consumable,
+    fleet,
+    key,
+    running,
+    shape,
+    standing,
+    time_sliced,
+)
 
 CAPACITIES = {"1g.10gb": 0.1, "2g.20gb": 0.25, "3g.40gb": 0.45, "whole": 1.0}
 
@@ -155,6 +165,20 @@ def test_of_time_slices_those_are_taken_that_nodes_offer(replicas, goal):
     aim = target(question(scene, [workload("a")], [need("a", 0.6)], {"a": works}))
 
     assert {key("a"): configuration(goal)} == aim.goals
+
+
+def test_each_part_of_a_card_that_claims_consume_has_a_seat_of_its_own():
+    scene = running(consumable(2), standing("a", "2 x 25/100"), standing("b", "1 x 33/100"))
+    works = offers({"25/100": 0.2, "33/100": 0.3})
+    asked = question(
+        scene, [workload("a"), workload("b")], [need("a", 0.4), need("b", 0.3)], {"a": works, "b": works}
+    )
+
+    (first, second) = cards_of(scene, problem_of(asked).stocks)
+    assert ([key("a"), key("a"), key("b")], []) == (list(first.held.values()), list(second.held.values()))
+    assert {key("a"): configuration("2 x 25/100"), key("b"): configuration("1 x 33/100")} == target(
+        asked
+    ).goals
 
 
 def test_time_slices_of_one_kind_of_card_are_none_of_another():

@@ -116,3 +116,46 @@ def test_what_is_taken_adds_up():
 def test_a_claim_names_what_would_be_taken_whole_and_nothing_that_is_not_there():
     assert {"memory": GI, **ZEROS} == SharedDevice(INSTANCE).claim_for({"memory": GI})
     assert {"memory": GI} == SharedDevice(BY_MEMORY).claim_for({"memory": GI})
+
+
+@pytest.mark.parametrize(
+    ("policy", "amount", "granted"),
+    [
+        (Policy(minimum=MI, maximum=WHOLE, step=MI), 3 * MI + 1, 3 * MI),
+        (Policy(minimum=3, step=5), 12, 8),
+        (Policy(minimum=3, step=5), 2, None),
+        (Policy(minimum=3, maximum=10), 12, 10),
+        (Policy(minimum=3), 12, 12),
+        (Policy(values=(1, 4)), 3, 1),
+        (Policy(values=(2, 4)), 1, None),
+        (Policy(), 7, 7),
+    ],
+)
+def test_the_largest_amount_is_found_that_is_granted_as_it_is_asked(policy, amount, granted):
+    assert granted == policy.at_most(amount)
+    assert granted is None or granted == policy.granted(granted)
+
+
+@pytest.mark.parametrize("hundredths", range(1, 100))
+def test_a_share_names_what_fits_as_often_as_in_a_hundred_and_is_told_by_it(hundredths):
+    device = SharedDevice({**BY_MEMORY, "cores": Capacity(1000, Policy(1000, 10, 1000, 10))})
+    asked = device.share(hundredths)
+
+    assert [True] * (100 // hundredths) == allocate(device.capacities, *[asked] * (100 // hundredths))
+    assert asked == device.consumed_by(asked)
+    assert hundredths == device.hundredths(asked)
+
+
+def test_where_steps_are_too_coarse_there_is_no_such_share():
+    coarse = SharedDevice({"memory": Capacity(80 * GI, Policy(80 * GI, 4 * GI, 80 * GI, 4 * GI))})
+    few = SharedDevice({**BY_MEMORY, "seats": Capacity(4, Policy(4, 1, 4, 1))})
+
+    assert [5, 10, 25] == [size for size in (5, 10, 12, 25, 33) if coarse.share(size)]
+    assert [25, 50] == [size for size in (10, 20, 25, 50) if few.share(size)]
+    assert SharedDevice({"seats": Capacity(4)}).share(50) is None
+
+
+@pytest.mark.parametrize(("capacities", "leaves"), [(BY_MEMORY, False), (UNLIMITED, True), (FOUR, True)])
+def test_whether_others_fit_beside_who_names_nothing(capacities, leaves):
+    assert leaves == SharedDevice(capacities).leaves_room
+    assert not SharedDevice(capacities, is_shared=False).leaves_room

@@ -75,7 +75,10 @@ WRONG = {
     "workload is no group": (HEAD + "  - chat\n", ["5: workloads[0]: must be a group of keys (is 'chat')"]),
     "mechanism that is not made real": (
         HEAD + one(mechanism="kai"),
-        ["5: workloads[0].mechanism: must be 'dra', 'device-plugin' or 'time-slicing' (is 'kai')"],
+        [
+            "5: workloads[0].mechanism: must be 'dra', 'dra-shares', 'device-plugin' or 'time-slicing' "
+            "(is 'kai')"
+        ],
     ),
     "isolation that its mechanism does not keep": (
         HEAD + one(mechanism="time-slicing", isolation="memory"),
