@@ -140,11 +140,15 @@ def problem_of(question: Question) -> Problem:
     return Problem(stocks, tuple(ask for ask in usable if ask.works), market.limits())
 
 
-def _sliced(fleet: Fleet) -> set[Shape]:
-    """Return the shares that nodes offer: a card is cut into any profile, not into any shares."""
+def _sliced(fleet: Fleet) -> Mapping[Shape, bool]:
+    """Return the shares that nodes offer, and whether one card gives them together with other sizes.
+
+    A card is cut into any profile, and not into any shares. Time slices of a card are of one size; claims
+    consume what they ask for.
+    """
     board_of = {gpu.uuid: gpu.board.id for gpu in fleet.gpus}
     shares = (device for pool in fleet.pools for device in pool.devices if device.kind == "share")
-    return {Shape(board_of[one.gpu], one.profile or WHOLE) for one in shares}
+    return {Shape(board_of[one.gpu], one.profile or WHOLE): bool(one.part_of) for one in shares}
 
 
 def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float], *, apart: bool) -> Iterator[Stock]:
@@ -152,12 +156,15 @@ def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float], *, ap
 
     Fault domains are told apart only where some workload is: they make the packing larger.
     """
-    foreign, ours = _foreign(fleet), _taken_of_hosts(fleet)
+    foreign, ours, sliced = _foreign(fleet), _taken_of_hosts(fleet), _sliced(fleet)
     for board in fleet.boards():
         offered = [shape for shape in shapes if shape.board == board.id]
         profiles = tuple(p.name for p in board.profiles if Shape(board.id, p.name) in offered)
         spans = tuple(sorted({shape.cards for shape in offered if shape.cards > 1}))
-        slices = tuple(sorted(shape.hundredths for shape in offered if shape.hundredths))
+        slices, shares = (
+            tuple(sorted(s.hundredths for s in offered if s.hundredths and sliced[s] is together))
+            for together in (False, True)
+        )
         gpus = [gpu for gpu in fleet.gpus if gpu.board == board and offered]
         for domain in sorted({fleet.domain_of(gpu.node) for gpu in gpus} if apart else {""}):
             mine = [gpu for gpu in gpus if not apart or fleet.domain_of(gpu.node) == domain]
@@ -169,6 +176,7 @@ def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float], *, ap
                     cards=sum(gpu.uuid not in foreign for gpu in mine),
                     spans=spans,
                     slices=slices,
+                    shares=shares,
                     profiles=profiles,
                     host=_hosts(fleet, {gpu.node for gpu in mine}, ours),
                 )

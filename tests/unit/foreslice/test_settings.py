@@ -76,8 +76,10 @@ WRONG = {
     "mechanism that is not made real": (
         HEAD + one(mechanism="kai"),
         [
-            "5: workloads[0].mechanism: must be 'dra', 'dra-shares', 'device-plugin' or 'time-slicing' "
-            "(is 'kai')"
+            (
+                "5: workloads[0].mechanism: must be 'dra', 'dra-shares', 'device-plugin' or 'time-slicing' "
+                "(is 'kai')"
+            )
         ],
     ),
     "isolation that its mechanism does not keep": (
