@@ -149,9 +149,7 @@ class Settings(Group):
         return self
 
     @model_validator(mode="after")
-    def _selects_and_sleeps_in_a_cluster(self) -> Settings:
-        if self.standby is not None and self.cluster.kind == "none":
-            raise misplaced("needs a cluster, and cluster.kind is none", "standby")
+    def _selects_in_a_cluster(self) -> Settings:
         for index, workload in enumerate(self.workloads):
             if workload.selector and self.cluster.kind != "kubernetes":
                 message = f"selects Deployments, and cluster.kind is {self.cluster.kind}"

@@ -22,10 +22,16 @@ workloads:
     model: qwen2.5-3b-bf16
     match: {namespace: prod, model_name: chat}
     slo: {ttft: {p95: 1s}, itl: {p95: 60ms}}
+  - name: talk
+    namespace: prod
+    model: qwen2.5-3b-bf16
+    match: {namespace: prod, model_name: talk}
+    slo: {ttft: {p95: 1s}, itl: {p95: 60ms}}
+standby: {slices: 4, host_memory_gib: 500}
 """
 
 
-def daily(end_s):
+def daily(end_s, name):
     """Readings of one engine by minute: thirty times as much is asked at noon as at midnight."""
     times = np.arange(end_s - DAYS * DAY_S - 10 * MINUTE_S, end_s + 1, MINUTE_S)
     rates = 32 - 30 * np.cos(2 * np.pi * times / DAY_S)
@@ -41,8 +47,10 @@ def daily(end_s):
     }
     return past(
         *(
-            Scraped("chat-0", name, list(zip(times.tolist(), np.floor(values).tolist(), strict=True)), "chat")
-            for name, values in counted.items()
+            Scraped(
+                f"{name}-0", said, list(zip(times.tolist(), np.floor(values).tolist(), strict=True)), name
+            )
+            for said, values in counted.items()
         )
     )
 
@@ -50,7 +58,8 @@ def daily(end_s):
 def test_what_would_have_been_saved_is_a_range_and_all_of_it_is_read_from_there(
     server_of, tmp_path, monkeypatch, capsys
 ):
-    url = server_of(daily(int(WallClock().now_s()) // MINUTE_S * MINUTE_S))
+    end_s = int(WallClock().now_s()) // MINUTE_S * MINUTE_S
+    url = server_of([*daily(end_s, "chat"), *daily(end_s, "talk")])
     (tmp_path / "settings.yaml").write_text(SETTINGS)
     asked = ["--prometheus", url, "--config", str(tmp_path / "settings.yaml"), "--last", f"{DAYS}d"]
     monkeypatch.setattr("sys.argv", ["foreslice", "savings", *asked, "--output", "json"])
@@ -62,4 +71,5 @@ def test_what_would_have_been_saved_is_a_range_and_all_of_it_is_read_from_there(
     over = told["saved_over"]["static-gpu-trained"]
     assert 0 < over["low"] <= over["share"] <= over["high"] < 1
     assert (1, True) == (told["scored_days"], told["unserved"] < 0.02)
+    assert ["prod"] == list(told["standby_pools"])
     assert ["settings.yaml"] == [path.name for path in tmp_path.iterdir() if path.is_file()]

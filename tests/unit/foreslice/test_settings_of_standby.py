@@ -1,9 +1,12 @@
 """Settings of the standby pool: off unless they are there, and what cannot work is said where it stands."""
 
+from contextlib import closing
+
 import pytest
 
 from fleet.errors import InputError
 from fleet.shape import Shape
+from foreslice.compose import surroundings_of
 from foreslice.settings.load import load
 
 GOOD = """\
@@ -61,10 +64,13 @@ def test_tiers_that_are_wrong_are_one_line(tmp_path, tiers, expected):
     assert 1 == str(raised.value).count("standby.tiers")
 
 
-def test_a_pool_needs_a_cluster(tmp_path):
+def test_without_a_cluster_a_pool_is_only_reckoned_with(tmp_path):
     path = tmp_path / "settings.yaml"
     alone = GOOD.replace("embedded}\ncluster: {kind: embedded}", "file, path: x.csv}\ncluster: {kind: none}")
     path.write_text(alone + "standby: {slices: 4, host_memory_gib: 500}\n")
-    (tmp_path / "x.csv").write_text("timestamp,series,value\n")
-    with pytest.raises(InputError, match=r"standby: needs a cluster, and cluster\.kind is none"):
-        load(path)
+    (tmp_path / "x.csv").write_text(
+        "timestamp,series,namespace,pod,model_name,value\n60,vllm:num_requests_running,default,chat-0,chat,1\n"
+    )
+    settings = load(path)
+    with closing(surroundings_of(settings, tmp_path)) as around:
+        assert (4, None) == (settings.standby.slices, around.pool)
