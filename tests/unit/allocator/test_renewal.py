@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from allocator.decide import plan
 from allocator.market import Market
 from allocator.renewal import renewed
 from allocator.target import target
 from fleet.boards import A100_80GB
 from fleet.host import Host, HostAmount
 from fleet.ledgers.queues import UNLIMITED, Queue
+from fleet.workload import Router
 from tests.builders.deciding import need, offers, question, workload
-from tests.builders.fleet import fleet, key, running, standing
+from tests.builders.fleet import NOW_S, fleet, key, running, standing
 
 CAPACITIES = {"1g.10gb": 0.1, "2g.20gb": 0.25, "3g.40gb": 0.45, "whole": 1.0}
 
@@ -54,6 +56,21 @@ def test_a_workload_that_came_since_has_a_goal():
 def test_a_goal_for_which_there_is_no_room_stays_for_the_next_packing():
     before = asked(cards=1, a=0.4, b=0.4)
     assert target(before).goals == renewed(target(before), asked(cards=1, a=0.9, b=0.4))
+
+
+def test_a_plan_goes_where_the_goal_went():
+    """Of two large slices a large and a small one are left: a stale goal knows only the two."""
+
+    def scene(keep):
+        stands = standing("a", "2 x 3g.40gb"), standing("b", "1 x 1g.10gb")
+        by_name = {"a": offers({"1g.10gb": 0.06, "3g.40gb": 0.4}, Router.LEAST_LOADED)}
+        fitting = running(fleet(2), *stands)
+        asking = [workload("a", router=Router.LEAST_LOADED)]
+        return question(fitting, asking, [need("a", keep)], by_name, at_s=NOW_S + 7200)
+
+    aim, now = target(scene(0.8)), scene(0.45)
+    plans = [plan(now, goals) for goals in (aim.goals, renewed(aim, now))]
+    assert ["2 x 3g.40gb", "1 x 1g.10gb + 1 x 3g.40gb"] == [str(one.goal) for (one,) in plans]
 
 
 def test_one_change_is_seen_by_the_next():
