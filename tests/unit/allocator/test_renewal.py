@@ -49,8 +49,9 @@ def test_a_goal_that_carries_too_little_or_costs_too_much_is_chosen_anew(stands,
     assert {"a": goal, "b": stands} == got
 
 
-def test_a_workload_that_came_since_has_a_goal():
-    assert "1 x 3g.40gb" == goals(asked(a=0.4), asked(a=0.4, b=0.4))["b"]
+def test_a_workload_that_came_since_has_a_goal_and_those_after_it_are_seen_to():
+    got = goals(asked(b=0.4), asked(a=0.4, b=0.9))
+    assert {"a": "1 x 3g.40gb", "b": "1 x whole"} == got
 
 
 def test_a_goal_for_which_there_is_no_room_stays_for_the_next_packing():
