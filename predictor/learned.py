@@ -32,6 +32,10 @@ LEAST_ROWS = 100
 ROWS = 80_000
 """Rows that a model is fitted to, evenly thinned down to: windows of near steps are almost the same."""
 
+TAIL = 0.95
+"""Quantile above which a model keeps to windows that came out higher than that share: what tells one high
+quantile from another is rare, and thinned away first (docs/adr/0048-more-of-the-highest-windows.md)."""
+
 WEEKS_S = 21 * DAY_S
 """History from which the day of the week is a feature; with less it is over-fit."""
 
@@ -90,26 +94,28 @@ def learn(
     One model serves all windows, with the window's length as a feature. A series weighs by the root of its
     rows, so that long ones do not drown short ones. A target that is a lower bound (censored demand) takes
     part where it reaches the quantile of the exact ones, as it may raise a quantile and must not lower one.
-    Steps are thinned alike, as the recipe says and down to `ROWS` rows at least.
+    Steps are thinned alike, as the recipe says and down to `ROWS` rows at least. Where the latter binds,
+    models of quantiles above `TAIL` see more of the highest windows, each of which then weighs less.
     """
-    stride = thinned_to(lessons, recipe.every_s)
+    stride, tail_stride = thinned_to(lessons, recipe.every_s)
     parts = [part for lesson in lessons for part in _parts(lesson, stride)]
-    n = sum(len(part.target) for part in parts)
-    if n < LEAST_ROWS:
+    if sum(len(part.target) for part in parts) < LEAST_ROWS:
         return None
     columns = _columns(lessons, recipe)
-    weight = np.concatenate([np.full(len(part.target), part.weight) for part in parts])
-    taught = _Taught(
-        rows=np.concatenate([part.rows for part in parts])[:, np.append(columns, True)],
-        target=np.concatenate([part.target for part in parts]),
-        from_last=np.concatenate([part.from_last for part in parts]),
-        is_bound=np.concatenate([part.is_bound for part in parts]),
-        weight=weight if weight.max() > ALIKE * weight.min() else None,
-    )
-    tasks = [_Task(quantile, recipe) for quantile in quantiles]
-    if MEDIAN in quantiles:
-        tasks.append(_Task(MEDIAN, recipe, is_from_last=True))
-    return Learned(quantiles, columns, _side_by_side(spread(_fitted, tasks, taught)))
+    low = [_Task(quantile, recipe) for quantile in quantiles if quantile <= TAIL]
+    high = [_Task(quantile, recipe) for quantile in quantiles if quantile > TAIL]
+    last = [_Task(MEDIAN, recipe, is_from_last=True)] if MEDIAN in quantiles else []
+    if tail_stride == stride or not high or not has_fit_parameter(recipe.regressor(TAIL), "sample_weight"):
+        fitted = spread(_fitted, low + high + last, _taught(parts, columns))
+    else:
+        below = spread(_fitted, low + last, _taught(parts, columns))
+        least = float(np.quantile(np.concatenate([part.target for part in parts]), TAIL))
+        body = [part.where(part.target <= least) for part in parts]
+        tail = [
+            part.where(part.target > least) for lesson in lessons for part in _parts(lesson, tail_stride)
+        ]
+        fitted = below[: len(low)] + spread(_fitted, high, _taught(body + tail, columns)) + below[len(low) :]
+    return Learned(quantiles, columns, _side_by_side(fitted))
 
 
 class _Task(NamedTuple):
@@ -149,10 +155,16 @@ def _side_by_side(models: Sequence[Regressor]) -> Forest | Regressors:
     return Forest.of(trees) if len(trees) == len(models) else Regressors(tuple(models))
 
 
-def thinned_to(lessons: Sequence[Lesson], every_s: int) -> int:
-    """Return every how manieth step is learnt from, where a recipe wants these so far apart."""
+def thinned_to(lessons: Sequence[Lesson], every_s: int) -> tuple[int, int]:
+    """Return every how manieth step is learnt from, and is of the highest windows, where there is a choice.
+
+    Args:
+        lessons: All that is learnt from.
+        every_s: How far apart a recipe wants steps.
+    """
     rows = sum(lesson.until * len(lesson.tables) for lesson in lessons)
-    return max(1, round(every_s / lessons[0].step_s), math.ceil(rows / ROWS))
+    apart = max(1, round(every_s / lessons[0].step_s))
+    return max(apart, math.ceil(rows / ROWS)), max(apart, math.ceil((1 - TAIL) * rows / (ROWS / 2)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +174,22 @@ class _Part:
     from_last: Floats
     is_bound: Bools
     weight: float
+
+    def where(self, counts: Bools) -> _Part:
+        """Return the rows that count."""
+        kept = (self.rows[counts], self.target[counts], self.from_last[counts], self.is_bound[counts])
+        return _Part(*kept, self.weight)
+
+
+def _taught(parts: Sequence[_Part], columns: Bools) -> _Taught:
+    weight = np.concatenate([np.full(len(part.target), part.weight) for part in parts])
+    return _Taught(
+        rows=np.concatenate([part.rows for part in parts])[:, np.append(columns, True)],
+        target=np.concatenate([part.target for part in parts]),
+        from_last=np.concatenate([part.from_last for part in parts]),
+        is_bound=np.concatenate([part.is_bound for part in parts]),
+        weight=weight if weight.max() > ALIKE * weight.min() else None,
+    )
 
 
 def _parts(lesson: Lesson, stride: int) -> list[_Part]:
@@ -173,7 +201,8 @@ def _parts(lesson: Lesson, stride: int) -> list[_Part]:
         target, from_last = ahead - np.log(table.level[known]), ahead - np.log(table.last[known])
         counts = np.isfinite(target) & np.isfinite(from_last)
         rows = _with_window(table.rows[known][counts], window_s)
-        weight = 1.0 / np.sqrt(max(1, int(counts.sum())))
+        # Of all rows there were about stride x those that count: each stands for `stride` of them.
+        weight = math.sqrt(stride / max(1, int(counts.sum())))
         parts.append(_Part(rows, target[counts], from_last[counts], table.is_bound[known][counts], weight))
     return parts
 

@@ -1,11 +1,15 @@
 """Models of what comes next."""
 
+from dataclasses import replace
+from typing import ClassVar
+
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from predictor.calendar import WEEKDAY, Calendar
 from predictor.features import features
-from predictor.learned import LEAST_ROWS, ROWS, Lesson, learn, thinned_to
+from predictor.learned import LEAST_ROWS, ROWS, TAIL, Lesson, learn, thinned_to
 from tests.builders.demand import DAY, HALF_HOUR_S, office, steps
 from tests.builders.recipes import recipe
 
@@ -13,8 +17,8 @@ QUICK = recipe(trees=20, learning_rate=0.2)
 WINDOWS_S = (1800, 3600)
 
 
-def lesson(values, until=None, is_censored=None):
-    tables = features(steps(values, is_censored=is_censored), WINDOWS_S, Calendar())
+def lesson(values, until=None, is_censored=None, windows_s=WINDOWS_S):
+    tables = features(steps(values, is_censored=is_censored), windows_s, Calendar())
     return Lesson(tables, len(values) if until is None else until, HALF_HOUR_S)
 
 
@@ -126,10 +130,54 @@ def test_thinning_learns_from_every_second_step():
 
 
 @pytest.mark.parametrize(
-    ("steps_each", "windows", "stride"),
-    [([10], 2, 1), ([ROWS], 1, 1), ([ROWS], 2, 2), ([ROWS, ROWS // 2], 2, 3)],
+    ("steps_each", "windows", "strides"),
+    [
+        ([10], 2, (1, 1)),
+        ([ROWS], 1, (1, 1)),
+        ([ROWS], 2, (2, 1)),
+        ([ROWS, ROWS // 2], 2, (3, 1)),
+        ([ROWS] * 19, 1, (19, 2)),
+    ],
 )
-def test_many_rows_are_thinned_alike(steps_each, windows, stride):
+def test_many_rows_are_thinned_alike_and_the_highest_windows_less(steps_each, windows, strides):
     lessons = [Lesson(dict.fromkeys(range(windows)), until, HALF_HOUR_S) for until in steps_each]
-    assert stride == thinned_to(lessons, every_s=0)
-    assert max(stride, 2) == thinned_to(lessons, every_s=2 * HALF_HOUR_S)
+    assert strides == thinned_to(lessons, every_s=0)
+    assert tuple(max(stride, 2) for stride in strides) == thinned_to(lessons, every_s=2 * HALF_HOUR_S)
+
+
+class Seen(BaseEstimator):
+    """Takes down what it is fitted to, by quantile."""
+
+    fits: ClassVar = {}
+
+    def __init__(self, quantile):
+        self.quantile = quantile
+
+    def fit(self, X, y, sample_weight=None):  # noqa: N803 -- scikit-learn's name
+        self.fits[self.quantile] = y, sample_weight
+        return self
+
+
+def test_models_of_high_quantiles_see_all_of_the_highest_windows_which_weigh_less():
+    """Four times the rows that a model is fitted to: one in four of all windows, each of the highest."""
+    length, random = 64 * DAY, np.random.default_rng(0)
+    taught = [lesson(random.lognormal(size=length), windows_s=(1800,)) for _ in range(16)]
+    taught *= 4 * ROWS // length // 16
+    rows = length * len(taught)
+    learn(taught, (0.5, 0.99), replace(QUICK, estimator=Seen, parameters={}))
+    (low, unweighted), (high, weight) = Seen.fits[0.5], Seen.fits[0.99]
+    assert unweighted is None
+    assert pytest.approx(rows / 4, rel=0.01) == len(low)
+    weight = weight / weight.min()
+    is_tail = weight < 2
+    np.testing.assert_allclose(weight[~is_tail], 4.0, rtol=0.01)
+    assert high[is_tail].min() >= high[~is_tail].max()
+    assert pytest.approx((1 - TAIL) * rows, rel=0.1) == is_tail.sum()
+    assert pytest.approx(rows, rel=0.01) == weight.sum()
+
+
+def test_a_fleet_that_is_idle_has_no_highest_windows():
+    """All come to the same: then all of them would be the highest."""
+    one = lesson(np.zeros(64 * DAY), windows_s=(1800,))
+    learn([one] * (2 * ROWS // (64 * DAY)), (0.99,), replace(QUICK, estimator=Seen, parameters={}))
+    assert len(Seen.fits[0.99][0]) <= ROWS
