@@ -15,7 +15,7 @@ from actuator.objects.restraints import PAUSED
 from actuator.outcome import StepResult
 from actuator.standby.engines import sleeping_engines
 from actuator.standby.objects import ObjectDormitory
-from actuator.standby.parting import part
+from actuator.standby.parting import clear, part
 from actuator.standby.ports import Dormitory
 from fleet.errors import InputError, RefusedError, UnavailableError
 from fleet.workload import WorkloadKey
@@ -62,7 +62,7 @@ def run_restore(config: Path, names: Sequence[str], *, every: bool, wait: str, a
             if time.monotonic() > until_s:
                 raise UnavailableError(f"not given back within {wait}, and left as far as it is: {waits_for}")
             time.sleep(TURN_S)
-        parted = leave_pool(server, settings, keys, until_s)
+        parted = leave_pool(server, settings, keys, until_s, are_all=every)
         copies: list[str] = []
         for key in keys:
             with rights(key):
@@ -82,15 +82,16 @@ def run_restore(config: Path, names: Sequence[str], *, every: bool, wait: str, a
 
 
 def leave_pool(
-    server: ApiServer, settings: Settings, keys: Collection[WorkloadKey], until_s: float
+    server: ApiServer, settings: Settings, keys: Collection[WorkloadKey], until_s: float, *, are_all: bool
 ) -> list[str]:
-    """End the standby pods of workloads, and return whose there were.
+    """End the standby pods of workloads, and the slices on which nobody is left; return whose there were.
 
     Args:
         server: The API server.
         settings: What says whether there is a pool.
         keys: Workloads.
         until_s: How long is waited, by the monotonic clock.
+        are_all: These are all that the pool is for: slices go too on which nobody has ever been.
 
     Raises:
         InputError: The rights do not reach.
@@ -107,6 +108,8 @@ def leave_pool(
             if time.monotonic() > until_s:
                 raise UnavailableError(f"still in the standby pool: {', '.join(sorted(still))}")
             time.sleep(TURN_S)
+        for namespace in {key.namespace for key in keys} if are_all else ():
+            clear(dormitory, namespace)
     except RefusedError as error:
         fix = "use a kubeconfig that has the rights of deploy/rbac/standby.yaml"
         raise InputError(str(error), where="standby", fix=fix) from error

@@ -16,12 +16,12 @@ FILE = "config.yaml"
 """The key of the ConfigMap that the GPU operator's MIG manager reads."""
 
 
-class NodeDoor:
-    """Implements `actuator.layouts.hands.Door`. Every write carries the version that it was decided on.
+class _Door:
+    """Nodes, their pods, and the ConfigMap of an agent. Every write is on the version that it was decided on.
 
     Args:
         server: The API server.
-        namespace: Namespace of the MIG manager's ConfigMap.
+        namespace: Namespace of the agent's ConfigMap.
         config_map: Its name.
         fence: Asked before every write; raises `RefusedError` where another leads.
     """
@@ -46,17 +46,6 @@ class NodeDoor:
         query = {"fieldSelector": f"spec.nodeName={node}"}
         items: list[Json] = self._server.request("GET", PODS.path(), query=query)["items"]
         return items
-
-    def file(self) -> tuple[str, str]:
-        """Return the manager's file and its version; `InputError` if there is no such ConfigMap or key."""
-        data, version = self._data("migManager")
-        if FILE not in data:
-            raise InputError(f"has no key {FILE}", where=self._path, fix="give the MIG manager's ConfigMap")
-        return data[FILE], version
-
-    def write_file(self, text: str, version: str) -> None:
-        """Write the manager's file."""
-        self._write_data({FILE: text}, version)
 
     def mark(
         self, node: Json, labels: Mapping[str, str], notes: Mapping[str, str | None], *, is_held: bool
@@ -106,7 +95,22 @@ class NodeDoor:
         self._server.request("PATCH", self._path, body, content_type=MERGE)
 
 
-class PluginDoor(NodeDoor):
+class NodeDoor(_Door):
+    """Implements `actuator.layouts.hands.Door`: the ConfigMap is the MIG manager's, with one file."""
+
+    def file(self) -> tuple[str, str]:
+        """Return the manager's file and its version; `InputError` if there is no such ConfigMap or key."""
+        data, version = self._data("migManager")
+        if FILE not in data:
+            raise InputError(f"has no key {FILE}", where=self._path, fix="give the MIG manager's ConfigMap")
+        return data[FILE], version
+
+    def write_file(self, text: str, version: str) -> None:
+        """Write the manager's file."""
+        self._write_data({FILE: text}, version)
+
+
+class PluginDoor(_Door):
     """Implements `actuator.slicing.hands.Door`: the ConfigMap is the device plugin's, with a key a config."""
 
     def configs(self) -> tuple[Mapping[str, str], str]:

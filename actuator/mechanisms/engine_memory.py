@@ -18,37 +18,50 @@ from fleet.shape import SHARE_UNITS, Shape
 UTILISATION = "FORESLICE_GPU_MEMORY_UTILIZATION"
 """Environment by which an engine is told how much it may take, where its arguments name it."""
 
-# Part of all memory of the card. vLLM: all that it takes; SGLang: weights and cache, activations are beside.
-_FLAG = re.compile(r"--(?:gpu-memory-utilization|mem-fraction-static)[=\s]+(\S+)")
+# Part of all memory of the card. vLLM: all that it takes; SGLang: weights and cache, activations and CUDA
+# graphs are beside.
+_FLAG = re.compile(r"--(gpu-memory-utilization|mem-fraction-static)(?:=|\s+)(\S+)")
+_BESIDE = {"gpu-memory-utilization": 0.0, "mem-fraction-static": ENGINE_BUFFER}
+"""What an engine takes beside what its flag says, as a part of its share (judgement)."""
+
 _VARIABLE = re.compile(r"\$\((\w+)\)")
 
 
 def memory_taken(container: Json) -> float | None:
-    """Return the part of a card's memory that an engine takes, 0..1; `None` where that is not said."""
-    said = {each["name"]: str(each.get("value", "")) for each in container.get("env") or ()}
-    words = _VARIABLE.sub(lambda name: said.get(name[1], name[0]), _words(container))
-    found = _FLAG.findall(words)
-    try:
-        return float(found[-1]) if found else None
-    except ValueError:
-        return None
+    """Return the part of a card's memory that an engine is told to take, 0..1; `None` if that is not said."""
+    return _said(container)[1]
 
 
 def memory_words(container: Json) -> list[str]:
     """Return arguments that say what a container says of its engine's memory, and nothing else of it."""
-    taken = memory_taken(container)
-    return [] if taken is None else [f"--gpu-memory-utilization={taken}"]
+    flag, taken = _said(container)
+    return [] if taken is None else [f"--{flag}={taken}"]
 
 
-def most_of(shape: Shape) -> float:
-    """Return the largest part of the memory that an engine on a shape may take, as it sees the card."""
-    return (shape.hundredths or SHARE_UNITS) * (1 - ENGINE_BUFFER) / SHARE_UNITS
+def _said(container: Json) -> tuple[str, float | None]:
+    """Return the flag that says what an engine takes, and what it says."""
+    said = {each["name"]: str(each.get("value", "")) for each in container.get("env") or ()}
+    words = _VARIABLE.sub(lambda name: said.get(name[1], name[0]), _words(container))
+    flag, text = (_FLAG.findall(words) or [("gpu-memory-utilization", "")])[-1]
+    try:
+        return flag, float(text)
+    except ValueError:
+        return flag, None
+
+
+def most_of(shape: Shape, container: Json) -> float:
+    """Return the largest part of the memory that an engine may be told to take on a shape.
+
+    As it sees the card: all of it where it has a share, the instance where it has one.
+    """
+    left = ENGINE_BUFFER + _BESIDE[_said(container)[0]]
+    return round((shape.hundredths or SHARE_UNITS) * (1 - left) / SHARE_UNITS, 4)
 
 
 def is_kept(container: Json, shape: Shape) -> bool:
     """Return whether an engine leaves the memory of others alone; only a share has others."""
     taken = memory_taken(container)
-    return not shape.hundredths or (taken is not None and taken <= most_of(shape))
+    return not shape.hundredths or (taken is not None and taken <= most_of(shape, container))
 
 
 def refuse_unkept(container: Json, shape: Shape) -> None:
@@ -57,7 +70,8 @@ def refuse_unkept(container: Json, shape: Shape) -> None:
         taken = memory_taken(container) or "an unknown part"
         raise RefusedError(
             f"its engine takes {taken} of the memory of a card that it shares, where nothing keeps it to "
-            f"{most_of(shape):.3g}: write --gpu-memory-utilization with a value up to that, or with {_HOW}"
+            f"{most_of(shape, container):.3g}: write --{_said(container)[0]} with a value up to that, or "
+            f"with {_HOW}"
         )
 
 
@@ -67,13 +81,13 @@ def fitted(container: Json, shape: Shape) -> Json:
     `RefusedError` where it may take memory of others, or takes less than capacity is reckoned with.
     """
     if f"$({UTILISATION})" in _words(container):
-        return told(container, most_of(shape))
+        return told(container, most_of(shape, container))
     refuse_unkept(container, shape)
     taken = memory_taken(container)
-    if taken is not None and taken < _LEAST * most_of(shape):
+    if taken is not None and taken < _LEAST * most_of(shape, container):
         raise RefusedError(
             f"its engine takes {taken} of the memory whatever it runs on, and on {shape} "
-            f"{most_of(shape):.3g} is reckoned with: write --gpu-memory-utilization with {_HOW}"
+            f"{most_of(shape, container):.3g} is reckoned with: write --{_said(container)[0]} with {_HOW}"
         )
     return container
 

@@ -41,6 +41,14 @@ def part(
                 _part(dormitory, pool, workload, at_s)
 
 
+def clear(dormitory: Dormitory, namespace: str) -> None:
+    """Drop the slices of a namespace on which nobody is: for when all workloads have left and none comes."""
+    for pool in dormitory.slices(namespace):
+        if not pool.sleepers and pool.hold is None:
+            with suppress(ConflictError):
+                dormitory.drop(pool)
+
+
 def _part(dormitory: Dormitory, pool: PoolSlice, workload: WorkloadKey, at_s: float) -> None:
     sleeper, hold = pool.sleeper(workload), pool.hold
     if sleeper is None:

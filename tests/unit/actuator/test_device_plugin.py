@@ -111,7 +111,7 @@ class TestTimeSlices:
         [
             (engine("gpu", "--gpu-memory-utilization", "0.2"), [QUARTERS], "25/100"),
             (engine("gpu.shared", "--gpu-memory-utilization=0.225"), [RENAMED, H100], "25/100"),
-            (engine("gpu", "serve --mem-fraction-static 0.45"), [HALVES], "50/100"),
+            (engine("gpu", "serve --mem-fraction-static 0.4"), [HALVES], "50/100"),
             (engine("gpu", "--gpu-memory-utilization=0.9"), [RENAMED, H100], "whole"),
             (
                 engine("gpu", "--gpu-memory-utilization=0.4", node_selector={"nvidia.com/gpu.replicas": "2"}),
@@ -132,6 +132,12 @@ class TestTimeSlices:
                 "0.9 of the memory .* keeps it to 0.225",
             ),
             (engine("gpu"), [QUARTERS], "an unknown part of the memory"),
+            # Its activations and graphs come on top.
+            (
+                engine("gpu", "serve --mem-fraction-static 0.45"),
+                [HALVES],
+                "keeps it to 0.4: write --mem-frac",
+            ),
             (engine("gpu", TOLD), [QUARTERS], "an unknown part of the memory"),
             (spec({"gpu": "2"}), [QUARTERS], "time slices on some nodes, which no engine spans"),
             # Whoever wants a card of its own is never left to chance.
@@ -172,6 +178,27 @@ class TestTimeSlices:
         assert [env] == changed["containers"][1]["env"]
         assert shape == shape_asked(changed, hosts)
 
-    def test_an_engine_that_cannot_be_told_is_put_on_no_time_slice(self):
-        with pytest.raises(RefusedError, match=r"keeps it to 0\.225"):
-            with_shape(engine("gpu", "--gpu-memory-utilization=0.9"), Shape("h100-80gb", "25/100"), [RENAMED])
+    @pytest.mark.parametrize(
+        ("args", "profile", "why"),
+        [
+            ("--gpu-memory-utilization=0.9", "25/100", r"keeps it to 0\.225"),
+            (
+                "--gpu-memory-utilization=0.2",
+                "whole",
+                r"takes 0\.2 of the memory whatever .* 0\.9 is reckoned",
+            ),
+            (
+                "--mem-fraction-static=0.6",
+                "whole",
+                r"takes 0\.6 .* 0\.8 is reckoned with: write --mem-fraction",
+            ),
+        ],
+    )
+    def test_an_engine_that_cannot_be_told_gets_no_shape_that_does_not_go_with_it(self, args, profile, why):
+        with pytest.raises(RefusedError, match=why):
+            with_shape(engine("gpu", args), Shape("h100-80gb", profile), [RENAMED, H100])
+
+    @pytest.mark.parametrize("args", [(), ("--gpu-memory-utilization=0.75",), ("--mem-fraction-static=0.7",)])
+    def test_who_takes_about_what_is_reckoned_with_is_moved(self, args):
+        shape = Shape("h100-80gb", "3g.40gb")
+        assert shape == shape_asked(with_shape(engine("gpu", *args), shape, [H100]), [H100])

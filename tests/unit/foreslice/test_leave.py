@@ -88,8 +88,8 @@ def test_a_time_that_no_calendar_has_is_refused(text):
 def test_rights_that_do_not_reach_to_the_standby_pool_are_told(settings):
     server, keys = FakeServer(), [WorkloadKey("shop", "web")]
     server.trouble[CLAIMS.path("shop")] = RefusedError("resourceclaims is forbidden")
-    assert [] == leave_pool(server, load(settings()), keys, 0.0)
+    assert [] == leave_pool(server, load(settings()), keys, 0.0, are_all=True)
     with pytest.raises(
         InputError, match=r"^standby: resourceclaims is forbidden; .*deploy/rbac/standby.yaml"
     ):
-        leave_pool(server, load(settings(KUBERNETES + STANDBY)), keys, 0.0)
+        leave_pool(server, load(settings(KUBERNETES + STANDBY)), keys, 0.0, are_all=True)

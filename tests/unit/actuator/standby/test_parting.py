@@ -6,7 +6,7 @@ from actuator.objects.restraints import PAUSED
 from actuator.standby.engines import sleeping_engines
 from actuator.standby.keeper import Keeper, Wanted
 from actuator.standby.objects import ObjectDormitory
-from actuator.standby.parting import part
+from actuator.standby.parting import clear, part
 from fleet.boards import H100_80GB
 from fleet.standby import EngineState
 from fleet.workload import WorkloadKey
@@ -84,6 +84,16 @@ def test_a_slice_that_all_have_left_goes_too(place):
     left(place, ANT, BEE)
     assert [] == list(keeper(place).dormitory.slices("shop"))
     assert 0.0 == place.lost()
+
+
+def test_slices_on_which_nobody_was_are_cleared_and_no_others(place):
+    dormitory = keeper(place).dormitory
+    dormitory.add("shop", "new", WHOLE)
+    clear(dormitory, "shop")
+    assert ["s"] == [pool.name for pool in dormitory.slices("shop")]
+    left(place, ANT)
+    clear(dormitory, "shop")
+    assert ["s"] == [pool.name for pool in dormitory.slices("shop")]
 
 
 class Swift(ObjectDormitory):
