@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, cast
 
 from actuator.objects.rehearsal import floor_rewrite
@@ -17,22 +18,32 @@ from actuator.ports import Cluster, Rewrite
 from fleet.change import ChangeSet, Step
 from fleet.cluster import Fleet, Standing
 from fleet.errors import RefusedError
-from fleet.shape import Shape
+from fleet.shape import SHARE_SIZES, Shape
 from fleet.workload import Way, WorkloadKey
 from fleet.writers import Writer
 
+NO_MECHANISMS: Mapping[WorkloadKey, str] = MappingProxyType({})
 
-def with_ways(cluster: Cluster, ways: Mapping[WorkloadKey, Way]) -> Cluster:
-    """Return the cluster as it is acted on in these ways; a workload without one is our own."""
-    return cast("Cluster", _Ways(cluster, ways))
+
+def with_ways(
+    cluster: Cluster, ways: Mapping[WorkloadKey, Way], mechanisms: Mapping[WorkloadKey, str] = NO_MECHANISMS
+) -> Cluster:
+    """Return the cluster as it is acted on in these ways; a workload without one is our own.
+
+    Nothing is written for one of which `mechanisms` says that it makes no shares while its own pods have some.
+    """
+    return cast("Cluster", _Ways(cluster, ways, mechanisms))
 
 
 class _Ways:
     """A cluster in which asking for replicas means what the workload's way to act makes of it."""
 
-    def __init__(self, cluster: Cluster, ways: Mapping[WorkloadKey, Way]) -> None:
+    def __init__(
+        self, cluster: Cluster, ways: Mapping[WorkloadKey, Way], mechanisms: Mapping[WorkloadKey, str]
+    ) -> None:
         self._cluster = cluster
         self._ways = ways
+        self._mechanisms = mechanisms
         self._seen: tuple[Fleet, Fleet] | None = None
 
     def __getattr__(self, verb: str) -> Any:  # noqa: ANN401 -- every other verb of the port, as it is
@@ -41,7 +52,8 @@ class _Ways:
     def view(self, workloads: Sequence[WorkloadKey]) -> Fleet:
         fleet = self._cluster.view(workloads)
         if self._seen is None or self._seen[0] is not fleet:
-            standings = tuple(as_acted_on(s, self._way(s.key)) for s in fleet.standings)
+            acted_on = (as_acted_on(standing, self._way(standing.key)) for standing in fleet.standings)
+            standings = tuple(as_made(standing, self._mechanisms.get(standing.key)) for standing in acted_on)
             self._seen = fleet, replace(fleet, standings=standings)
         return self._seen[1]
 
@@ -82,6 +94,17 @@ def as_acted_on(standing: Standing, way: Way) -> Standing:
             return _floored(standing, rivals)
         case Way.PUBLISH:
             return replace(standing, forbidden="`way: publish` changes nothing, it says where it should be")
+
+
+def as_made(standing: Standing, mechanism: str | None) -> Standing:
+    """Return a standing for which nothing is written if its shares are none that the mechanism makes.
+
+    They would carry nothing by our reckoning. `None` = any mechanism.
+    """
+    if mechanism is None or mechanism in SHARE_SIZES or not standing.own.shape.hundredths:
+        return standing
+    fix = f"set `mechanism` to {' or '.join(sorted(SHARE_SIZES))}, and `isolation: none`"
+    return replace(standing, forbidden=f"its pods have shares of cards, and {mechanism} makes none: {fix}")
 
 
 def _floored(standing: Standing, rivals: Sequence[Writer]) -> Standing:

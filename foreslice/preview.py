@@ -82,8 +82,9 @@ def _live(settings: Settings, folder: Path) -> Preview:
         if surroundings.cluster is None:
             raise UnavailableError("no cluster is seen, so nothing would be written")
         loop.plan()
-        ways = {workload.key: workload.way for workload in workloads_of(settings)}
-        preview = of_loop(loop, with_ways(surroundings.cluster, ways))
+        workloads = workloads_of(settings)
+        ways, mechanisms = {w.key: w.way for w in workloads}, {w.key: w.mechanism for w in workloads}
+        preview = of_loop(loop, with_ways(surroundings.cluster, ways, mechanisms))
         if settings.cluster.kind == "embedded":
             preview = replace(preview, conditions=(*preview.conditions, SIMULATED))
         return preview

@@ -143,7 +143,10 @@ class Loop:
         self._clock = clock
         self._metrics = metrics
         self._observatory = observatory
-        self._cluster = with_ways(cluster, {w.key: w.way for w in workloads}) if cluster is not None else None
+        self._cluster = None
+        if cluster is not None:
+            ways, mechanisms = {w.key: w.way for w in workloads}, {w.key: w.mechanism for w in workloads}
+            self._cluster = with_ways(cluster, ways, mechanisms)
         self._rules = rules
         self._executor = (
             Executor(

@@ -7,9 +7,10 @@ import pytest
 from actuator.execute import MANUAL_HOLD_S, Executor
 from actuator.gate import refusal
 from actuator.outcome import Outcome
-from actuator.ways import as_acted_on, with_ways
+from actuator.ways import as_acted_on, as_made, with_ways
 from fleet.change import Step, Verb
 from fleet.errors import RefusedError
+from fleet.shape import Shape
 from fleet.workload import Way
 from fleet.writers import Scaler, Writer
 from tests.builders.execution import LARGE, LLAMA, SMALL, Process, goal, llama, standing, terms
@@ -20,6 +21,24 @@ ARGO = Writer("argocd-controller", "applies spec.replicas", is_of_replicas=True,
 HELM = Writer("helm", "has written spec.replicas", is_of_replicas=True, is_lasting=False)
 FLUX = Writer("Flux", "applies it", is_of_replicas=False)
 FLOOR_OR = "set `way: floor` for the workload, or delete the HorizontalPodAutoscaler"
+
+
+@pytest.mark.parametrize(
+    ("shape", "mechanism", "is_forbidden"),
+    [
+        ("25/100", "dra", True),
+        ("25/100", "device-plugin", True),
+        ("25/100", "dra-shares", False),
+        ("25/100", "time-slicing", False),
+        ("25/100", None, False),
+        ("whole", "dra", False),
+    ],
+)
+def test_nothing_is_written_for_shares_that_the_mechanism_does_not_make(shape, mechanism, is_forbidden):
+    """They carry nothing by its reckoning, so that others would be added in their place."""
+    made = standing(llama())
+    made = replace(made, variants=(replace(made.own, shape=Shape("h100-80gb", shape)),))
+    assert is_forbidden == ("mechanism` to dra-shares or time-slicing" in as_made(made, mechanism).forbidden)
 
 
 @pytest.mark.parametrize(
