@@ -30,7 +30,7 @@ def with_ways(
 ) -> Cluster:
     """Return the cluster as it is acted on in these ways; a workload without one is our own.
 
-    Nothing is written for one of which `mechanisms` says that it makes no shares while its own pods have some.
+    Nothing is written for one whose own pods have shares while `mechanisms` names one that makes none.
     """
     return cast("Cluster", _Ways(cluster, ways, mechanisms))
 

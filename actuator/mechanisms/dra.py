@@ -229,8 +229,9 @@ def shape_asked(
 
 
 def _share_asked(request: DeviceRequest, cards: Iterable[tuple[Shape, Device]]) -> Shape:
-    """Return what part of a card a request consumes, of any of those that match."""
-    found: dict[Shape, None] = {}
+    """Return what part of a card a request consumes; one of a size that is reckoned with, on any of them."""
+    found: dict[Shape, bool] = {}
+    said = ""
     for whole, card in cards:
         if card.shared is None:
             raise RefusedError(
@@ -241,26 +242,25 @@ def _share_asked(request: DeviceRequest, cards: Iterable[tuple[Shape, Device]]) 
         if consumed is None:
             raise RefusedError("the claim asks for amounts that a card of the fleet does not give")
         hundredths = card.shared.hundredths(consumed)
-        if hundredths >= SHARE_UNITS:
-            found[whole] = None
-            continue
+        is_whole = hundredths >= SHARE_UNITS
         room = card.shared.share(hundredths) if hundredths in SHARE_SIZES[SHARES] else None
-        if room is None or any(held > room[name] for name, held in consumed.items()):
-            raise RefusedError(
-                f"the claim consumes {_said(consumed)} of a card, which is no share that foreslice reckons "
-                f"with: name {' or '.join(_offered(card.shared))}"
-            )
-        found[replace(whole, profile=f"{hundredths}/{SHARE_UNITS}")] = None
+        fits = is_whole or (room is not None and all(held <= room[name] for name, held in consumed.items()))
+        shape = whole if is_whole else replace(whole, profile=f"{hundredths}/{SHARE_UNITS}")
+        found[shape] = found.get(shape, False) or fits
+        said = said or f"{_said(consumed)} of a card, and foreslice reckons with {_offered(card.shared)}"
     if len(found) != 1:
         names = " and ".join(map(str, found)) or "no card of the fleet that takes several claims"
         raise RefusedError(f"the claim asks for a part of {names}: select the productName of one that does")
-    return next(iter(found))
+    ((shape, fits),) = found.items()
+    if not fits:
+        raise RefusedError(f"the claim consumes {said}: name one of these")
+    return shape
 
 
-def _offered(shared: SharedDevice) -> Iterator[str]:
-    for hundredths in SHARE_SIZES[SHARES]:
-        if amounts := shared.share(hundredths):
-            yield f"{_said(amounts)} ({hundredths}/{SHARE_UNITS})"
+def _offered(shared: SharedDevice) -> str:
+    """Return the shares of a card, by what a claim names for each."""
+    named = ((size, shared.share(size)) for size in SHARE_SIZES[SHARES])
+    return " or ".join(f"{_said(amounts)} ({size}/{SHARE_UNITS})" for size, amounts in named if amounts)
 
 
 def _said(amounts: Mapping[str, int]) -> str:

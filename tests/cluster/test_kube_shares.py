@@ -5,17 +5,13 @@ from functools import partial
 import pytest
 
 from actuator.kube.resources import CLAIM_TEMPLATES, TARGETS
-from fleet.errors import ConflictError, RefusedError
+from fleet.errors import RefusedError
 from simulator.static_driver import BY_MEMORY, static_slices
 from tests.cluster.conftest import MINORS
-from tests.cluster.lab import until
 from tests.cluster.shop import shop_of
-from tests.cluster.test_crashes import Mortal
-from tests.contract.test_cluster_contract import World, standing
+from tests.contract.test_cluster_contract import World
 from tests.contract.test_shares_contract import (  # noqa: F401  collected here too, on the fixture below
     CHAT,
-    HALF,
-    HALF_MIB,
     QUARTER,
     QUARTER_MIB,
     SHARED_CARDS,
@@ -25,7 +21,6 @@ from tests.contract.test_shares_contract import (  # noqa: F401  collected here 
     chat,
     sharing,
 )
-from tests.fakes.cluster import Killed
 
 WITH = [minor for minor in MINORS if minor not in {"1.34", "1.35"}]
 """Minors in which DRAConsumableCapacity is on by default."""
@@ -46,32 +41,6 @@ def shared(mall, plane, request):
     with mall.open() as adapter:
         settle, targets = partial(mall.settle, adapter), partial(mall.list, TARGETS)
         yield World(adapter, partial(mall.create, adapter), settle, targets)
-
-
-def test_a_process_that_dies_at_any_write_leaves_one_copy_on_shares(shared, mall, plane):
-    """A sample of tests/property/test_crash_points.py, on a connection that ends a process at each write."""
-    if plane.minor not in WITH:
-        pytest.skip("DRAConsumableCapacity is off")
-    for body in sharing("chat", HALF_MIB, TOLD):
-        shared.owner(body)
-    shared.settle()
-    mortal = Mortal(mall.server)
-
-    def lived():
-        with mall.cluster(server=mortal) as cluster:
-            cluster.view([CHAT])
-            try:
-                cluster.create_variant(CHAT, "chat-quarter", QUARTER)
-                cluster.scale(CHAT, "chat-quarter", 1, expects=None)
-            except (Killed, ConflictError):
-                return False
-        return True
-
-    until(lived)
-    shared.settle()
-    assert {HALF: 1, QUARTER: 1} == standing(shared.cluster, CHAT).ready.counts
-    assert 3 == len(mall.list(CLAIM_TEMPLATES))
-    assert mortal.deaths >= 2
 
 
 def test_a_server_without_the_feature_gives_whole_cards_and_ours_are_refused(shared, mall, plane):

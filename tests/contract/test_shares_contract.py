@@ -163,7 +163,7 @@ class TestShares:
                 30_000,
                 TOLD,
                 "device.allowMultipleAllocations",
-                "no share that foreslice reckons with: name mem",
+                "and foreslice reckons with memory 8155Mi (10/100) or",
             ),
             (QUARTER_MIB, "--gpu-memory-utilization=0.9", "", "keeps it to 0.225"),
         ],

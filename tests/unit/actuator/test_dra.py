@@ -94,9 +94,9 @@ class TestShares:
             (
                 {"memory": 20 << 30},
                 KINDS,
-                "is no share .*: name memory 8155Mi .10/100. or .* 20389Mi .25/100.",
+                "consumes memory 20480Mi .* memory 8155Mi .10/100. or .* 20389Mi .25/100.",
             ),
-            ({"memory": 24467 * MI}, KINDS, "is no share"),
+            ({"memory": 24467 * MI}, KINDS, "consumes memory 24467Mi"),
             ({"memory": 100 << 30}, KINDS, "amounts that a card of the fleet does not give"),
             ({"shares": 1}, KINDS, "amounts that a card of the fleet does not give"),
             ({"memory": 20389 * MI}, [*KINDS, ALONE], "select device.allowMultipleAllocations"),
@@ -107,6 +107,13 @@ class TestShares:
         asked = DeviceRequest("gpu", amounts=tuple(amounts.items()))
         with pytest.raises(RefusedError, match=why):
             shape_asked(asked, [H100_80GB], kinds)
+
+    def test_a_card_that_is_a_little_smaller_changes_nothing(self):
+        """Drivers differ in what they keep; what was written for the larger one stays what it is."""
+        few = Policy(default=81000 * MI, minimum=MI, maximum=81000 * MI, step=MI)
+        smaller = replace(CARD, shared=SharedDevice({"memory": Capacity(81000 * MI, few)}))
+        asked = DeviceRequest("gpu", amounts=(("memory", 20389 * MI),))
+        assert self.quarter == shape_asked(asked, [H100_80GB], [(Shape("h100-80gb"), smaller), *KINDS])
 
     def test_parts_of_several_cards_are_refused(self):
         asked = request("gpu.nvidia.com", None, count=2, capacity={"requests": {"memory": "1Gi"}})
