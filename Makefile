@@ -61,11 +61,11 @@ controlplane: ## the Kubernetes and Helm binaries that test-cluster runs, from s
 
 .PHONY: test-cluster
 test-cluster: .venv/.dev controlplane ## tests on a real control plane; ALL_MINORS=1 takes every minor
-	$(BIN)/python -m pytest tests/cluster --ignore tests/cluster/test_nights.py -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests/cluster --ignore tests/cluster/test_nights.py --ignore tests/cluster/test_rise_and_burst.py -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 .PHONY: test-nights
-test-nights: .venv/.dev controlplane ## the steepest minutes of a morning under MIG managers on a real control plane, for eight minutes
-	$(BIN)/python -m pytest tests/cluster/test_nights.py $(PYTEST_ARGS)
+test-nights: .venv/.dev controlplane ## on a real control plane: the steepest minutes of a morning under MIG managers, a rise and bursts with a pool; ten minutes
+	$(BIN)/python -m pytest tests/cluster/test_nights.py tests/cluster/test_rise_and_burst.py $(PYTEST_ARGS)
 
 .PHONY: soak
 soak: .venv/.dev controlplane ## a day in two hours on 64 simulated cards of a real control plane (SOAK_MINUTES=20: so much of it; SOAK_FLEET=mig-manager or dynamic-mig: whose)

@@ -55,6 +55,7 @@ def pool_as_json(pool: PoolView | None) -> dict[str, Any] | None:
                 "context_readings": read.context.readings,
             }
             for key, (bed, read) in pool.beds.items()
+            if any(each.sleeper(key) is not None for each in pool.slices)
         },
     }
 

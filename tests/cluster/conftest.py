@@ -109,8 +109,8 @@ def shop(plane):
 class Agents:
     """Real time, and what acts in it as clients of the API server."""
 
-    def __init__(self, server):
-        self.clock = EventLoop()
+    def __init__(self, server, faster=1.0):
+        self.clock = EventLoop(faster)
         self.api = RestApi(server, self.clock)
         self._raised = None
         self._thread = Thread(target=self._run)

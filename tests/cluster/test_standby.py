@@ -83,6 +83,19 @@ def as_sleeper(pod):
     return Sleeper(WorkloadKey("", ""), pod, "", is_up=True, is_open=False)
 
 
+def deploy(lab, name, replicas):
+    """Create a Deployment of engines with a sleep mode, each on a whole card of its own."""
+    pods = pod_spec(lab.name, [{"name": "r", "resourceClaimTemplateName": "whole"}])
+    pods["containers"][0] |= {
+        "args": ["--enable-sleep-mode"],
+        "env": [{"name": "VLLM_SERVER_DEV_MODE", "value": "1"}],
+    }
+    labels = {NAME_LABEL: name}
+    template = {"metadata": {"labels": labels}, "spec": pods}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    lab.create(DEPLOYMENT, name, spec=spec)
+
+
 class Place:
     """A node with two cards for three workloads with a pool slice, and a keeper that turns."""
 
@@ -98,21 +111,10 @@ class Place:
         lab.patch(NODE, self.node, {"metadata": {"labels": {LABEL: lab.name}}})
         lab.template("whole", request("gpu.nvidia.com", None))
         for name in NAMES:
-            self._deploy(name)
+            deploy(lab, name, replicas=0)
         self.engines = Engines(self.mode, agents.clock)
         self.doors = HttpDoors(sleeping_engines()["vllm"], lambda one: f"{self.engines.url}/{one.pod}")
         self.awake, self.turn_s = [], TURN_S
-
-    def _deploy(self, name):
-        pods = pod_spec(self.lab.name, [{"name": "r", "resourceClaimTemplateName": "whole"}])
-        pods["containers"][0] |= {
-            "args": ["--enable-sleep-mode"],
-            "env": [{"name": "VLLM_SERVER_DEV_MODE", "value": "1"}],
-        }
-        labels = {NAME_LABEL: name}
-        template = {"metadata": {"labels": labels}, "spec": pods}
-        spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
-        self.lab.create(DEPLOYMENT, name, spec=spec)
 
     def keeper(self):
         """A process that knows nothing yet."""

@@ -24,6 +24,15 @@ def test_actions_run_at_their_times_whatever_the_order_of_asking(loop):
     assert 0.06 <= loop.now_s - start_s
 
 
+def test_time_may_pass_faster_than_the_machine_s():
+    """A minute here is over before the test would be given up."""
+    loop = EventLoop(1000.0)
+    start_s = loop.now_s
+    loop.after(60.0, loop.stop)
+    loop.run()
+    assert 60.0 <= loop.now_s - start_s
+
+
 def test_what_is_due_at_once_runs_in_the_order_of_asking(loop):
     ran = []
     for number in range(100):
