@@ -112,3 +112,9 @@ def test_where_no_engine_ever_wakes_the_burst_waits_for_own_capacity_and_nobody_
     assert any(pool.barred for pool in stuck.ticks[-1].pool.slices)
     assert pooled.missed["ant"] < without.missed["ant"] < stuck.missed["ant"] < 4 * without.missed["ant"]
     assert stuck.missed["bee"] + stuck.missed["cat"] < 50
+
+
+def test_what_sleeping_engines_take_is_read_while_they_sleep(pooled):
+    for bed, read in pooled.ticks[-1].pool.beds.values():
+        assert read.host.readings > 0
+        assert pytest.approx((read.host.gib, read.context.gib), abs=0.01) == (bed.host_gib, bed.context_gib)
