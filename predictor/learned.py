@@ -33,8 +33,8 @@ ROWS = 80_000
 """Rows that a model is fitted to, evenly thinned down to: windows of near steps are almost the same."""
 
 TAIL = 0.95
-"""Quantile above which a model keeps to windows that came out higher than that share: what tells one high
-quantile from another is rare, and thinned away first (docs/adr/0048-more-of-the-highest-windows.md)."""
+"""Quantile above which models see more of the windows that came out above it: what tells one high quantile
+from another is rare, and thinned away first (docs/adr/0048-more-of-the-highest-windows.md)."""
 
 WEEKS_S = 21 * DAY_S
 """History from which the day of the week is a feature; with less it is over-fit."""
@@ -111,9 +111,7 @@ def learn(
         below = spread(_fitted, low + last, _taught(parts, columns))
         least = float(np.quantile(np.concatenate([part.target for part in parts]), TAIL))
         body = [part.where(part.target <= least) for part in parts]
-        tail = [
-            part.where(part.target > least) for lesson in lessons for part in _parts(lesson, tail_stride)
-        ]
+        tail = [part.where(part.target > least) for lesson in lessons for part in _parts(lesson, tail_stride)]
         fitted = below[: len(low)] + spread(_fitted, high, _taught(body + tail, columns)) + below[len(low) :]
     return Learned(quantiles, columns, _side_by_side(fitted))
 
@@ -143,7 +141,8 @@ def _fitted(task: _Task, taught: _Taught) -> Regressor:
     )
     counts = ~taught.is_bound
     if taught.is_bound.any() and counts.any():
-        counts = counts | (targets >= np.quantile(targets[counts], task.quantile))
+        exact = None if taught.weight is None else taught.weight[counts]
+        counts |= targets >= np.quantile(targets[counts], task.quantile, weights=exact, method="inverted_cdf")
     if taught.weight is not None and has_fit_parameter(model, "sample_weight"):
         weights = taught.weight[counts] / taught.weight[counts].mean()
         return model.fit(taught.rows[counts], targets[counts], sample_weight=weights)

@@ -176,6 +176,22 @@ def test_models_of_high_quantiles_see_all_of_the_highest_windows_which_weigh_les
     assert pytest.approx(rows, rel=0.01) == weight.sum()
 
 
+def test_a_lower_bound_takes_part_above_the_quantile_of_the_exact_ones_by_their_weights():
+    """A row of the short series weighs twice as much as one of the long."""
+    random, half_hour = np.random.default_rng(0), (HALF_HOUR_S,)
+    long = lesson(random.lognormal(0, 0.1, 32 * DAY), windows_s=half_hour)
+    short = lesson(random.lognormal(0, 1, 8 * DAY), windows_s=half_hour)
+    cut = lesson(random.lognormal(0, 1, 8 * DAY), is_censored=np.ones(8 * DAY, bool), windows_s=half_hour)
+    learn([long, short, cut], (0.9,), replace(QUICK, estimator=Seen, parameters={}))
+    logs = []
+    for one in (long, short, cut):
+        table = one.tables[HALF_HOUR_S]
+        logs.append(np.log((table.target + table.floor) / table.level)[:-1])
+    least = np.quantile(np.concatenate([logs[0], logs[1], logs[1]]), 0.9)
+    taken = len(logs[0]) + len(logs[1]) + (logs[2] >= least).sum()
+    assert pytest.approx(taken, abs=2) == len(Seen.fits[0.9][0])
+
+
 def test_a_fleet_that_is_idle_has_no_highest_windows():
     """All come to the same: then all of them would be the highest."""
     one = lesson(np.zeros(64 * DAY), windows_s=(1800,))
