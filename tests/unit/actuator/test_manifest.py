@@ -2,7 +2,16 @@
 
 import pytest
 
-from actuator.manifest import digest_of, dns_label, key_of, seconds_of, selects, timestamp_of, version_of
+from actuator.manifest import (
+    digest_of,
+    dns_label,
+    dropped,
+    key_of,
+    seconds_of,
+    selects,
+    timestamp_of,
+    version_of,
+)
 from fleet.workload import WorkloadKey
 
 
@@ -89,3 +98,17 @@ def test_key_and_version_of_an_object():
 
 def test_cluster_wide_objects_have_an_empty_namespace():
     assert WorkloadKey("", "node-1") == key_of({"metadata": {"name": "node-1"}})
+
+
+@pytest.mark.parametrize(
+    ("lost", "sent", "kept"),
+    [
+        ("", {"a": {"b": 1}}, {"a": {"b": 1}, "more": 2}),
+        ("", {"a": {}, "b": [], "c": None}, {}),
+        ("spec.a.b", {"a": {"b": 1}}, {"a": {}}),
+        ("spec.a[1].c", {"a": [{"b": 1}, {"c": 2}]}, {"a": [{"b": 1}, {"d": 2}]}),
+        ("", {"a": "20389Mi"}, {"a": "20878336Ki"}),
+    ],
+)
+def test_what_a_server_drops_is_named_and_what_it_adds_or_writes_otherwise_is_nothing(lost, sent, kept):
+    assert lost == dropped(sent, kept)

@@ -1,5 +1,6 @@
 """What the real adapter asks of its API server; how a real one answers is under tests/cluster."""
 
+import re
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -203,6 +204,28 @@ def test_a_variant_that_the_server_refuses_leaves_nothing_behind(server, cluster
     with pytest.raises(RefusedError, match="exceeded quota"):
         cluster.create_variant(WEB, "web-half", HALF)
     assert [] == [each for each in server.writes() if each[0] == "POST"]
+
+
+def test_a_claim_of_which_the_server_drops_a_field_is_not_written(server, cluster):
+    """As of one that does not know the feature: the claim would be given something else."""
+    create = server.create
+
+    def dropping(path, body, *, is_dry=False):
+        kept = create(path, body, is_dry=is_dry)
+        if body["kind"] != CLAIM_TEMPLATES.kind:
+            return kept
+        (asked,) = kept["spec"]["spec"]["devices"]["requests"]
+        exactly = {name: value for name, value in asked["exactly"].items() if name != "selectors"}
+        devices = {"requests": [{**asked, "exactly": exactly}]}
+        return {**kept, "spec": {"spec": {"devices": devices}}}
+
+    server.create = dropping
+    lost = "drops spec.spec.devices.requests[0].exactly.selectors of ResourceClaimTemplate web-half-"
+    with pytest.raises(RefusedError, match=re.escape(lost)):
+        cluster.create_variant(WEB, "web-half", HALF)
+    assert [] == [each for each in server.writes() if each[0] == "POST"]
+    _, template, _ = cluster.rehearse(change(), change().steps)
+    assert lost in template.objection
 
 
 def test_a_rehearsal_says_what_the_server_has_against_each_write(server, cluster):
