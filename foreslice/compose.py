@@ -39,6 +39,7 @@ from foreslice.standby.made import HttpDoorsOnce, Ports, standby_of
 from foreslice.standby.pool import Standby
 from foreslice.tick import Loop
 from foreslice.training import Workshop
+from foreslice.under_way import Ahead
 from predictor.calendar import Calendar
 from predictor.demand import HISTORY_SIGNALS
 from predictor.learning import Train
@@ -100,7 +101,7 @@ class Surroundings:
     recipe: Recipe | Guest = field(default_factory=lambda: shipped("own"))
     shelf: Shelf = field(default_factory=Shelf)
     pool: Ports | None = None
-    layouts: Repartition | Reslicing | None = None
+    layouts: Ahead | None = None
 
 
 class _FileClock:
@@ -205,9 +206,7 @@ def _in_kubernetes(
     )
 
 
-def _layouts(
-    settings: Settings, server: ApiServer, fence: Callable[[], object]
-) -> Repartition | Reslicing | None:
+def _layouts(settings: Settings, server: ApiServer, fence: Callable[[], object]) -> Ahead | None:
     """Return what keeps layouts of nodes ahead of need, `None` where settings want none kept."""
     if settings.layouts is None:
         return None

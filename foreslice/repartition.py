@@ -8,7 +8,7 @@ that is late is followed and no longer waited for: the next begins beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
@@ -21,7 +21,6 @@ from actuator.layouts.format import Configs, configs_in
 from actuator.layouts.hands import Door, turn
 from actuator.layouts.named import entries_of, name_of
 from actuator.layouts.node import CONFIG_LABEL, Wish, cards_of, changes_of, progress_of, unready
-from actuator.layouts.rollout import BROKEN_FOR_S, Act, Progress, Step
 from actuator.manifest import Json, key_of, labels_of
 from actuator.objects.plugged import takes_pods
 from allocator.decide import Question
@@ -33,10 +32,7 @@ from fleet.errors import ConflictError, InputError, RefusedError, UnavailableErr
 from fleet.workload import WorkloadKey
 from foreslice.displaced import Begun, overtaken, raised, stranded, with_waiting
 from foreslice.layout_rules import LayoutRules, is_under_way
-
-LATE_AFTER_S = 300.0
-"""How long a manager is waited for: as long as it waits for one operand to end (NVIDIA/mig-parted
-pkg/mig/reconfigure)."""
+from foreslice.under_way import UnderWay
 
 LONGEST_S = 21_600.0
 """How far ahead layouts are planned at most: the longest window of a forecast."""
@@ -62,9 +58,7 @@ class Repartition:
         self._door = door
         self._rules = rules
         self._planned: tuple[Relayout, ...] = ()
-        self._begun: Begun | None = None
-        self._late: dict[str, Begun] = {}
-        self._left_until_s: dict[str, float] = {}
+        self._under_way: UnderWay[Begun] = UnderWay()
         self._said: tuple[str, ...] = ()
 
     def plan(self, ask: Callable[[float], Question | None], now_s: float) -> None:
@@ -77,13 +71,13 @@ class Repartition:
             ask: Returns what would be decided on if every addition took so many seconds longer.
             now_s: Time, seconds since the epoch.
         """
-        followed = [*self._late.values(), *([self._begun] if self._begun is not None else [])]
+        followed = self._under_way.followed()
         try:
             bodies, configs = self._door.nodes(), configs_in(self._door.file()[0], "the MIG manager's file")
         except (InputError, RefusedError, UnavailableError) as error:
             self._planned, self._said = (), (f"layouts are not planned: {error}",)
             return
-        self._forget(followed, bodies)
+        self._under_way.forget(followed, {key_of(b).name for b in bodies if is_under_way(progress_of(b))})
         mine = self._rules.of(bodies)
         self._resume(mine, configs, now_s)
         free = {key_of(b).name: c for b in mine if (c := self._cuts(b, configs, now_s)) is not None}
@@ -103,7 +97,10 @@ class Repartition:
         That is what replicas carry that have to leave a node under way: it has to be carried elsewhere before
         they may go. And what those were to carry that wait for instances which no card is cut into any more.
         """
-        needs, begun = with_waiting(question), self._begun  # plans ask beside the tick, which may end it
+        needs, begun = (
+            with_waiting(question),
+            self._under_way.begun,
+        )  # plans ask beside the tick, which may end it
         return needs if begun is None else raised(replace(question, needs=needs), begun)
 
     def turn(
@@ -119,13 +116,14 @@ class Repartition:
         """
         if not self._rules.acting or stops.everything:
             return self._said
-        first = self._begun if self._begun is not None or stops.moves else self._next(question)
+        first = self._under_way.begun
+        if first is None and not stops.moves:
+            first = self._next(question)
         if first is not None and overtaken(question, first):
             first = self._given_up(first, now_s)
         kept = _Keeper(question.fleet, {key: replace(one, at_s=now_s) for key, one in terms.items()}, stops)
-        followed = [*self._late.values(), *([first] if first is not None else [])]
-        said = [line for one in followed for line in self._turned(one, kept, now_s)]
-        return (*said, *(self._said if self._begun is None else ()))
+        said = [line for one in self._under_way.followed(first) for line in self._turned(one, kept, now_s)]
+        return (*said, *(self._said if self._under_way.begun is None else ()))
 
     def _turned(self, begun: Begun, kept: _Keeper, now_s: float) -> Iterator[str]:
         """Make the next step of a node, and yield what is to be said."""
@@ -136,37 +134,25 @@ class Repartition:
         except (InputError, RefusedError, UnavailableError) as error:
             yield f"node {begun.node}: {error}"
             return
-        self._note(begun, step, now_s)
+        if self._under_way.note(begun, step, now_s):
+            # What was planned, was with this node as it was to be.
+            self._planned, self._said = (), ()
         yield f"node {begun.node}: {step.act}: {step.because}"
-
-    def _forget(self, followed: Iterable[Begun], bodies: Iterable[Json]) -> None:
-        """Follow nodes no longer that are gone, or with which somebody else has ended.
-
-        `followed` is what was followed before they were read: what is begun since, they need not show.
-        """
-        under_way = {key_of(body).name for body in bodies if is_under_way(progress_of(body))}
-        for begun in followed:
-            if begun.node not in under_way:
-                self._late.pop(begun.node, None)
-                self._begun = None if begun == self._begun else self._begun
 
     def _resume(self, bodies: Sequence[Json], configs: Configs, now_s: float) -> None:
         """Go on with nodes that somebody has begun with, an earlier process or a person by command."""
-        followed = {*self._late, *([self._begun.node] if self._begun is not None else [])}
+        followed = {begun.node for begun in self._under_way.followed()}
         for body in bodies:
             name, progress = key_of(body).name, progress_of(body)
             view, _ = node_view(body, configs)
-            if not is_under_way(progress) or name in followed or self._is_left(name, now_s):
+            if not is_under_way(progress) or name in followed or self._under_way.is_left(name, now_s):
                 continue
             if progress.goal not in configs or view.board not in BOARDS:
                 continue
             before, after = (_cut_by(view, configs.get(n, [])) for n in (progress.before, progress.goal))
             frees = frees_of(before, after) if len(before) == len(after) else None
             begun = Begun(name, Wish(progress.goal, configs[progress.goal]), frees)
-            if _is_late(progress, now_s):
-                self._late[name] = begun
-            elif self._begun is None:
-                self._begun = begun
+            self._under_way.resume(begun, progress, now_s)
 
     def _let_go(self, bodies: Sequence[Json], configs: Configs) -> None:
         """Go on with a node that is held and of which nothing is written: as is planned now, or back."""
@@ -174,16 +160,18 @@ class Repartition:
         planned = {one.node: one for one in self._planned}
         first = [planned.pop(name) for body in held if (name := key_of(body).name) in planned]
         self._planned = (*first, *planned.values())
-        if self._begun is None and held and not first:
-            self._begun = _as_it_is(held[0], configs)
+        if self._under_way.begun is None and held and not first:
+            self._under_way.begun = _as_it_is(held[0], configs)
 
     def _cuts(self, body: Json, configs: Configs, now_s: float) -> NodeCuts | None:
         """Return what a node is cut into, `None` where its layout is not ours to change now."""
         view, _ = node_view(body, configs)
         name, shown = view.name, shown_by(view, configs)
-        rests = self._is_left(name, now_s) or self._rules.rests(progress_of(body), changes_of(body), now_s)
+        rests = self._under_way.is_left(name, now_s) or self._rules.rests(
+            progress_of(body), changes_of(body), now_s
+        )
         is_closed = not takes_pods(body) and not _is_only_held(body, configs)
-        if rests or is_closed or any(unready(view)):
+        if rests or self._under_way.is_left(name, now_s) or is_closed or any(unready(view)):
             return None
         if view.board not in BOARDS or shown is None or shown not in configs or view.layout_config == "":
             return None
@@ -208,26 +196,9 @@ class Repartition:
             body, text = self._door.node(begun.node), self._door.file()[0]
             progress = progress_of(body)
             if progress is None or not progress.asked:
-                self._left_until_s[begun.node] = now_s + self._rules.dwell_s
+                self._under_way.leave(begun.node, now_s + self._rules.dwell_s)
                 return _as_it_is(body, configs_in(text, "the MIG manager's file"))
         return begun
-
-    def _is_left(self, node: str, now_s: float) -> bool:
-        return now_s < self._left_until_s.get(node, 0.0)
-
-    def _note(self, begun: Begun, step: Step, now_s: float) -> None:
-        is_over = step.act in {Act.NOTHING, Act.REFUSE, Act.RELEASE}
-        is_late = not is_over and step.progress is not None and _is_late(step.progress, now_s)
-        was_late = self._late.pop(begun.node, None) is not None
-        if step.act is Act.REFUSE:
-            self._left_until_s[begun.node] = now_s + BROKEN_FOR_S
-        if is_late:
-            self._late[begun.node] = begun
-        if is_over or (is_late and not was_late):
-            # What was planned, was with this node as it was to be.
-            self._planned, self._said = (), ()
-        if not was_late:
-            self._begun = None if is_over or is_late else begun
 
 
 class _Keeper:
@@ -272,12 +243,6 @@ def _as_it_is(body: Json, configs: Configs) -> Begun:
     """Return a node that is to stay as it is."""
     now = str(labels_of(body).get(CONFIG_LABEL, ""))
     return Begun(key_of(body).name, Wish(now, configs.get(now, [])), frozenset())
-
-
-def _is_late(progress: Progress, now_s: float) -> bool:
-    """Return whether a node that is asked for a layout can no longer be counted on: it is empty by then."""
-    waited_s = now_s - progress.asked_at_s
-    return bool(progress.asked) and (progress.tries > 1 or progress.is_back or waited_s > LATE_AFTER_S)
 
 
 def _is_only_held(body: Json, configs: Configs) -> bool:

@@ -6,12 +6,13 @@ needed to go on: how far a node is stands on the node; what it does not say any 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from actuator.gate import Terms
 from actuator.guards import Halt
 from actuator.layouts.node import changes_of, progress_of
-from actuator.layouts.rollout import BROKEN_FOR_S, Act
+from actuator.layouts.rollout import Act, Progress
 from actuator.manifest import Json, key_of, labels_of
 from actuator.objects.plugged import takes_pods
 from actuator.slicing.config import config_in, replicas_in
@@ -23,6 +24,7 @@ from allocator.slicing import Reslice, reslices
 from fleet.errors import ConflictError, InputError, RefusedError, UnavailableError
 from fleet.workload import WorkloadKey
 from foreslice.layout_rules import LayoutRules, is_under_way
+from foreslice.under_way import UnderWay
 
 
 class Reslicing:
@@ -37,8 +39,7 @@ class Reslicing:
         self._door = door
         self._rules = rules
         self._planned: tuple[Reslice, ...] = ()
-        self._begun: tuple[str, int] | None = None
-        self._left_until_s: dict[str, float] = {}
+        self._under_way: UnderWay[Reslice] = UnderWay()
         self._said: tuple[str, ...] = ()
 
     def plan(self, ask: Callable[[float], Question | None], now_s: float) -> None:
@@ -48,14 +49,13 @@ class Reslicing:
             ask: Returns what would be decided on if every addition took so many seconds longer.
             now_s: Time, seconds since the epoch.
         """
-        followed = self._begun
+        followed = self._under_way.followed()
         try:
             bodies, (texts, _) = self._door.nodes(), self._door.configs()
             mine = self._rules.of(bodies)
-            open_ = [body for body in mine if now_s >= self._left_until_s.get(key_of(body).name, 0.0)]
-            if followed is not None and followed == self._begun and not _is_under_way(followed[0], bodies):
-                self._begun = None
-            self._begun = self._begun or next(_under_way(open_, texts), None)
+            open_ = [body for body in mine if not self._under_way.is_left(key_of(body).name, now_s)]
+            self._under_way.forget(followed, {key_of(b).name for b in bodies if is_under_way(_progress(b))})
+            self._resume(open_, texts, now_s)
         except (InputError, RefusedError, UnavailableError) as error:
             self._planned, self._said = (), (f"time slices are not planned: {error}",)
             return
@@ -78,45 +78,48 @@ class Reslicing:
         del question, terms  # nobody is moved
         if not self._rules.acting or stops.everything:
             return self._said
-        begun = self._begun
-        if begun is None and self._planned and not stops.moves:
-            begun = self._planned[0].node, self._planned[0].replicas
-        if begun is None:
-            return self._said
-        node, replicas = begun
+        first = self._under_way.begun
+        if first is None and self._planned and not stops.moves:
+            first = self._planned[0]
+        said = [line for one in self._under_way.followed(first) for line in self._turned(one, now_s)]
+        return (*said, *(self._said if self._under_way.begun is None else ()))
+
+    def _turned(self, begun: Reslice, now_s: float) -> Iterator[str]:
+        """Make the next step of a node, and yield what is to be said."""
+        node = begun.node
         try:
-            step = turn(self._door, node, replicas, now_s, keeps=lambda _: "nobody is moved for time slices")
+            step = turn(
+                self._door, node, begun.replicas, now_s, keeps=lambda _: "nobody is moved for time slices"
+            )
             if step.act is Act.WAIT and step.progress is not None and not step.progress.asked:
-                begun = node, _replicas(self._door.configs()[0], step.progress.before)
+                begun = replace(begun, replicas=_replicas(self._door.configs()[0], step.progress.before))
         except ConflictError:
-            return self._said
+            return
         except (InputError, RefusedError, UnavailableError) as error:
-            return (f"node {node}: {error}",)
-        self._begun = begun
-        if step.act is Act.REFUSE:
-            self._left_until_s[node] = now_s + BROKEN_FOR_S
-        if step.act in {Act.NOTHING, Act.REFUSE, Act.RELEASE}:
-            self._begun, self._planned, self._said = None, (), ()
-        return (f"node {node}: {step.act}: {step.because}",)
+            yield f"node {node}: {error}"
+            return
+        if self._under_way.note(begun, step, now_s):
+            self._planned, self._said = (), ()
+        yield f"node {node}: {step.act}: {step.because}"
+
+    def _resume(self, bodies: Iterable[Json], texts: Mapping[str, str], now_s: float) -> None:
+        """Go on with nodes that somebody has begun with, an earlier process or a person by command."""
+        followed = {begun.node for begun in self._under_way.followed()}
+        for body in bodies:
+            name, progress = key_of(body).name, _progress(body)
+            if is_under_way(progress) and progress.before in texts and name not in followed:
+                goal = progress.goal if progress.goal in texts else progress.before
+                begun = Reslice(name, _replicas(texts, goal), "somebody has begun with it")
+                self._under_way.resume(begun, progress, now_s)
 
     def _may_change(self, body: Json, texts: Mapping[str, str], now_s: float) -> bool:
         """Return whether a node's time slices are ours to change now."""
-        rests = self._rules.rests(progress_of(body, PROGRESS), changes_of(body, CHANGES), now_s)
+        rests = self._rules.rests(_progress(body), changes_of(body, CHANGES), now_s)
         return labels_of(body).get(CONFIG_LABEL) in texts and takes_pods(body) and not rests
 
 
-def _is_under_way(node: str, bodies: Iterable[Json]) -> bool:
-    """Return whether a node is there, and somebody has begun with it and has not ended."""
-    return any(key_of(body).name == node and is_under_way(progress_of(body, PROGRESS)) for body in bodies)
-
-
-def _under_way(bodies: Sequence[Json], texts: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Yield nodes that somebody has begun with, an earlier process or a person by command, and their goal."""
-    for body in bodies:
-        progress = progress_of(body, PROGRESS)
-        if is_under_way(progress) and progress.before in texts:
-            name = progress.goal if progress.goal in texts else progress.before
-            yield key_of(body).name, _replicas(texts, name)
+def _progress(body: Json) -> Progress | None:
+    return progress_of(body, PROGRESS)
 
 
 def _replicas(texts: Mapping[str, str], name: str) -> int:

@@ -37,12 +37,11 @@ from foreslice.holding import holding_of
 from foreslice.moves import with_plans
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
-from foreslice.repartition import Repartition
-from foreslice.reslicing import Reslicing
 from foreslice.rules import Rules
 from foreslice.standby.terms import PoolView
 from foreslice.terms import fresh_pods, given_up, ready_shapes, seen_of, terms_of, unknowns, within_reach_of
 from foreslice.trials import Trials
+from foreslice.under_way import Ahead
 from foreslice.unknown import UnknownDemand
 from predictor.now import NOW_SIGNALS, now_reading
 from predictor.ports import MetricsSource
@@ -160,7 +159,7 @@ class Loop:
             else None
         )
         self._holding = holding_of(self._cluster, workloads, rules)
-        self.layouts: Repartition | Reslicing | None = None
+        self.layouts: Ahead | None = None
         self._trials = Trials()
         self._publisher = Publisher(self._cluster) if self._cluster is not None else None
         self._outlooks = observatory.blind()

@@ -1,17 +1,20 @@
 """The rights that layouts of nodes take, as the chart grants them."""
 
+import pytest
+
 from foreslice.settings.load import load
 from tests.cluster.helm import rendered
 from tests.cluster.test_chart import ACT, SETTINGS, rules_of
 
 
-def test_layouts_take_the_rights_that_they_are_given_and_the_file_that_they_name(tmp_path):
+@pytest.mark.parametrize("agent", ["manager", "plugin"])
+def test_layouts_take_the_rights_that_they_are_given_and_the_file_that_they_name(tmp_path, agent):
     path, home = tmp_path / "settings.yaml", tmp_path / "helm"
     plugged = (SETTINGS % ACT).replace("mode: full", "mode: full, mechanism: device-plugin")
     path.write_text(plugged)
     assert set() == added(rendered(path, home=home))
     for acting, more in (("false", set()), ("true", {"foreslice-cut", "foreslice-cut-file"})):
-        path.write_text(plugged + f"layouts: {{manager: gpus/my-layouts, acting: {acting}}}\n")
+        path.write_text(plugged + f"layouts: {{{agent}: gpus/my-layouts, acting: {acting}}}\n")
         made = rendered(path, home=home)
         read = {"foreslice-observe-layouts"}
         assert read | more == added(made)

@@ -125,6 +125,23 @@ def test_a_node_that_is_gone_holds_up_no_other():
     assert (f"node {OTHER}: hold: no new pod may come while it changes",) == service.round()
 
 
+@pytest.mark.parametrize("rounds", [1000, 5])
+def test_a_node_that_is_late_holds_up_no_other_and_is_followed_beside(rounds):
+    """It may be another process that goes on with it."""
+    site = SlicingSite("quarters", spoilt=True)
+    add_twin(site, OTHER)
+    service, said = Service(site, acting=True), []
+    for number in range(40):
+        service = service if number % rounds else Service(site, acting=True)
+        said = service.round()
+        if len(said) > 1:
+            break
+
+    late, begun = said
+    assert late.startswith(f"node {NAME}: ")
+    assert f"node {OTHER}: hold: no new pod may come while it changes" == begun
+
+
 def test_what_another_process_has_ended_is_not_begun_again():
     site = SlicingSite("quarters")
     assert ["hold", "write"] == [site.turn(2).act for _ in range(2)]
