@@ -1,7 +1,7 @@
 """Towns on one control plane, and the Prometheus that scrapes them and remembers the days before."""
 
 import json
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import chain
 from math import ceil
 
@@ -97,7 +97,8 @@ def _answer(request, towns):
     request.send_header("Content-Type", kind)
     request.send_header("Content-Length", str(len(content)))
     request.end_headers()
-    request.wfile.write(content)
+    with suppress(BrokenPipeError):  # on a busy machine it may not be waited for any more
+        request.wfile.write(content)
 
 
 def _target(address, path):
