@@ -13,7 +13,7 @@ from capacity.catalogue import ModelSpec
 from capacity.contention import CONTENTION, NONE, expected_law
 from capacity.fit import Fit
 from capacity.hardware import speed_of
-from capacity.law import Floats, stacked
+from capacity.law import Floats, Integers, stacked
 from capacity.prior import kv_tokens, obstacle
 from capacity.sustained import Binding, Sustained, mean_targets, sustained
 from fleet.boards import Board
@@ -85,10 +85,11 @@ def capacity_of(
         for shape, law in laws.items()
     }
 
-    def solve(slower: Floats) -> list[Sustained]:
-        held = scaled(stacked([belief.law for belief in beliefs.values()]), slower)
-        prompts, outputs = np.full(len(able), mix.prompt_tokens), np.full(len(able), mix.output_tokens)
-        return sustained(held, np.array([*rooms.values()]), prompts, outputs, mean_targets(slo, len(able)))
+    def solve(these: Integers, slower: Floats) -> list[Sustained]:
+        held = scaled(stacked([belief.law for belief in beliefs.values()]).at(these), slower)
+        prompts, outputs = np.full(len(these), mix.prompt_tokens), np.full(len(these), mix.output_tokens)
+        room = np.array([*rooms.values()])[these]
+        return sustained(held, room, prompts, outputs, mean_targets(slo, len(these)))
 
     covariances = np.array([belief.covariance for belief in beliefs.values()])
     solved = expected_and_low(solve, covariances) if able else ([], [])

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from capacity.law import Floats
+from capacity.law import Floats, Integers
 from capacity.sustained import Sustained
 
-Solve = Callable[[Floats], list[Sustained]]
-"""What is sustained where the logarithms of alpha, beta and gamma are this much larger, shape (n, 3)."""
+Solve = Callable[[Integers, Floats], list[Sustained]]
+"""What is sustained in the questions with these numbers, some of them several times, where the logarithms of
+alpha, beta and gamma are this much larger, a row for each."""
 
 _Z90 = 1.2816
 """A normal variable stays below this many standard deviations with a probability of 90 %."""
@@ -28,22 +29,21 @@ def expected_and_low(solve: Solve, covariances: Floats) -> tuple[list[Sustained]
     The low rate is that of the most probable among the laws that are slower than nine in ten: from the
     medians the way on which the rate falls fastest for its probability, followed for 1.28 standard deviations
     (the first-order design point of reliability analysis). Which parameter counts how much depends on mix
-    and objective, so it is worked out for each of them. Complexity: 5 solves each.
+    and objective, so it is worked out for each of them. Complexity: 5 solves each, 4 of them together.
 
     Args:
-        solve: Answers n questions at once, given how much larger parameters are in each.
-        covariances: Of the logarithms of the parameters, shape (n, 3, 3).
+        solve: Answers questions.
+        covariances: Of the logarithms of the parameters, by question, shape (n, 3, 3).
     """
     count = len(covariances)
-    expected = solve(np.zeros((count, 3)))
-    rates = np.array([one.requests_per_s for one in expected])
-    reference = np.where(rates > 0, rates, 1.0)
-    slopes = np.zeros((count, 3))
-    for parameter in range(3):
-        slower = solve(np.broadcast_to(_STEP * np.eye(3)[parameter], (count, 3)))
-        ratio = np.array([one.requests_per_s for one in slower]) / reference
-        slopes[:, parameter] = np.log(np.maximum(ratio, _LEAST)) / _STEP
+    questions = np.arange(count)
+    steps = np.concatenate((np.zeros((1, 3)), _STEP * np.eye(3)))
+    solved = solve(np.repeat(questions, len(steps)), np.tile(steps, (count, 1)))
+    expected = solved[:: len(steps)]
+    rates = np.array([one.requests_per_s for one in solved]).reshape(count, len(steps))
+    ratios = rates[:, 1:] / np.where(rates[:, :1] > 0, rates[:, :1], 1.0)
+    slopes = np.log(np.maximum(ratios, _LEAST)) / _STEP
     towards = np.einsum("nij,nj->ni", covariances, slopes)
     spread = np.sqrt(np.einsum("ni,ni->n", slopes, towards))
-    low = solve(-_Z90 * towards / np.where(spread > 0, spread, 1.0)[:, np.newaxis])
+    low = solve(questions, -_Z90 * towards / np.where(spread > 0, spread, 1.0)[:, np.newaxis])
     return expected, low

@@ -9,7 +9,7 @@ is never more than what is sustained.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from capacity.catalogue import MODELS, ModelSpec, model_spec
 from capacity.contention import expected_law
 from capacity.fit import Fit
 from capacity.hardware import speed_of
-from capacity.law import Floats, Law, stacked
+from capacity.law import Floats, Integers, Law, stacked
 from capacity.prior import fits, kv_tokens, prior
 from capacity.rounding import RoundMix, distinct_rounded_up, rounded_up
 from capacity.sustained import Binding, MeanTargets, Sustained, mean_targets, sustained
@@ -86,6 +86,10 @@ class _Asked:
         prompts, outputs = np.array(mixes, dtype=np.float64).T
         prompts = np.minimum(prompts, model.max_model_len - 1)
         return cls(model, prompts, np.minimum(outputs, model.max_model_len - prompts))
+
+    def at(self, these: Integers) -> _Asked:
+        """Return the mixes with these indices."""
+        return replace(self, prompts=self.prompts[these], outputs=self.outputs[these])
 
     def targets(self, slo: Slo, yardstick: Law) -> MeanTargets:
         """Return the means that the SLO allows; they give way to what the reference does for one request."""
@@ -274,9 +278,11 @@ class CapacityModel:
         rooms = np.array([self._room(asked.model, shape) for shape, _ in missing])
         yardstick = self.belief(workload, self.reference(workload)).law
 
-        def solve(slower: Floats) -> list[Sustained]:
-            targets = asked.targets(workload.slo, scaled(yardstick, slower))
-            return sustained(scaled(laws, slower), rooms, asked.prompts, asked.outputs, targets)
+        def solve(these: Integers, slower: Floats) -> list[Sustained]:
+            mixes = asked.at(these)
+            targets = mixes.targets(workload.slo, scaled(yardstick, slower))
+            held = scaled(laws.at(these), slower)
+            return sustained(held, rooms[these], mixes.prompts, mixes.outputs, targets)
 
         covariances = np.array([beliefs[shape].covariance for shape, _ in missing])
         return list(zip(*expected_and_low(solve, covariances), strict=True))

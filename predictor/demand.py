@@ -88,6 +88,8 @@ def _growth(read: Mapping[Signal, Floats]) -> Floats:
 
 def _is_retried(ended: Floats, failures: Floats) -> Bools:
     """Return where the share of requests that failed is far above the usual."""
+    if not failures.any():
+        return np.zeros(len(failures), dtype=np.bool_)
     share = np.divide(failures, ended, out=np.full_like(ended, np.nan), where=ended >= MIX_REQUESTS)
     usual = pd.Series(share).rolling(USUAL_BUCKETS, min_periods=1).quantile(0.1).to_numpy()
     return share > usual + RETRIED

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from actuator.manifest import Json, version_of
 from actuator.marks import Marks
-from actuator.objects.history import PlanReader
 from actuator.objects.holds import rule_of
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
+from actuator.objects.readers import Readers
 from actuator.objects.rehearsal import Stage, rewrites
-from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.objects.targets import status_of as advice_status
 from actuator.objects.targets import target_of
@@ -45,8 +44,7 @@ class EmbeddedCluster(Marks):
     def __init__(self, store: ObjectStore, spreading: Spreading = NOWHERE) -> None:
         self._store = store
         self._spreading = spreading
-        self._slices = SliceReader()
-        self._plans = PlanReader()
+        self._readers = Readers()
         self._seen: dict[tuple[WorkloadKey, ...], Fleet] = {}
 
     def version(self) -> str:
@@ -168,7 +166,7 @@ class EmbeddedCluster(Marks):
             nodes=self._store.list(NODE),
             taint_rules=self._store.list(TAINT_RULE),
         )
-        return fleet_of(snapshot, workloads, self._slices, self._plans, self._spreading.label)
+        return fleet_of(snapshot, workloads, self._readers, self._spreading.label)
 
     def _makings(self, workload: WorkloadKey) -> Makings:
         return makings_of(

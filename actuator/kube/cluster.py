@@ -37,9 +37,8 @@ from actuator.kube.resources import (
 from actuator.kube.scale import apply_field, flooring, is_as_decided_on, scaled, scaling
 from actuator.manifest import Json, dropped, key_of, version_of
 from actuator.objects.groups import as_deployment
-from actuator.objects.history import PlanReader
+from actuator.objects.readers import Readers
 from actuator.objects.rehearsal import Stage, rewrites
-from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.objects.variants import NOWHERE, Makings, Spreading, is_variant_of, makings_of, variant_objects
 from actuator.objects.writers import scalers_of
@@ -89,8 +88,7 @@ class KubeCluster(Holds):
     ) -> None:
         super().__init__(server, Mirror(), fence)
         self._spreading = spreading
-        self._slices = SliceReader()
-        self._plans = PlanReader()
+        self._readers = Readers()
         self._lock = Lock()
         self._seen: tuple[tuple[WorkloadKey, ...], Fleet] | None = None
         self._reflectors: dict[Scope, Reflector] = {}
@@ -147,7 +145,7 @@ class KubeCluster(Holds):
                     taint_rules=held[TAINT_RULES],
                 )
                 label = self._spreading.label
-                self._seen = asked, fleet_of(snapshot, asked, self._slices, self._plans, label)
+                self._seen = asked, fleet_of(snapshot, asked, self._readers, label)
             return self._seen[1]
 
     def rehearse(self, change: ChangeSet, steps: Sequence[Step]) -> tuple[Rewrite, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from actuator.manifest import Json, by_namespace, key_of, labels_of, selects
+from actuator.manifest import Json, by_namespace, labels_of, selects
 
 
 class Labelled:
@@ -30,4 +30,5 @@ class Labelled:
             key=len,
             default=self._all.get(namespace, []),
         )
-        return sorted((pod for pod in rarest if selects(selector, labels_of(pod))), key=key_of)
+        found = (pod for pod in rarest if selects(selector, labels_of(pod)))
+        return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 from actuator.manifest import Json
 from actuator.objects.breaches import breaches
-from actuator.objects.history import NONE, PlanReader, with_history
+from actuator.objects.history import NONE, History, with_history
 from actuator.objects.holds import holds_of
 from actuator.objects.hosts import hosts_of
 from actuator.objects.plugged import plugged
 from actuator.objects.queued import queued
-from actuator.objects.slices import SliceReader, publishing
+from actuator.objects.readers import Readers
+from actuator.objects.slices import publishing
 from actuator.objects.standings import Observer, allocated
 from actuator.objects.writers import Scalings
 from fleet.cluster import Fleet, Standing
@@ -57,8 +59,7 @@ class Snapshot:
 def fleet_of(
     snapshot: Snapshot,
     workloads: Iterable[WorkloadKey],
-    slices: SliceReader,
-    plans: PlanReader,
+    readers: Readers,
     fault_domain: str = "",
 ) -> Fleet:
     """Return the fleet that the objects show; why a workload cannot be handled is in `refused`.
@@ -66,11 +67,10 @@ def fleet_of(
     Args:
         snapshot: The objects.
         workloads: Those that are opted in; nothing else becomes a standing.
-        slices: Kept by the caller from one call to the next, so that unchanged slices are not parsed again.
-        plans: Likewise of plans.
+        readers: Kept by the caller from one call to the next.
         fault_domain: Node label that names the fault domain, empty = there are none.
     """
-    inventory = slices.read(snapshot.slices)
+    inventory = readers.slices.read(snapshot.slices)
     plugs = plugged(snapshot.nodes, snapshot.pods, publishing(snapshot.slices))
     observer = Observer(
         inventory,
@@ -85,16 +85,19 @@ def fleet_of(
     observer.plugs = plugs
     held = {pool.node for pool in inventory.pools + plugs.pools}
     with_cards = [node for node in snapshot.nodes if node["metadata"]["name"] in held]
-    histories = plans.read(snapshot.plans)
+    readers.standings.turn((inventory, plugs, fault_domain))
+    histories = readers.plans.read(snapshot.plans)
     standings, refused = [], {}
     for key in workloads:
+        history = histories.get(key, NONE)
         try:
-            standing = observer.standing(key)
+            parts = (history, *observer.parts(key))
+            standing = readers.standings.read(key, parts, partial(_standing, observer, key, history))
         except RefusedError as error:
             refused[key] = str(error)
             continue
         if standing is not None:
-            standings.append(with_history(standing, histories.get(key, NONE)))
+            standings.append(standing)
     return Fleet(
         version=snapshot.version,
         gpus=inventory.gpus + plugs.gpus,
@@ -108,6 +111,11 @@ def fleet_of(
         breaches=breaches(snapshot.taint_rules, snapshot.claims),
         queued=queued(snapshot.pods, snapshot.nodes, _pods_of(standings)),
     )
+
+
+def _standing(observer: Observer, key: WorkloadKey, history: History) -> Standing | None:
+    standing = observer.standing(key)
+    return None if standing is None else with_history(standing, history)
 
 
 def _pods_of(standings: Iterable[Standing]) -> set[WorkloadKey]:

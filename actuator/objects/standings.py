@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -120,6 +120,23 @@ class Observer:
         self._scalings = scalings or Scalings()
         self._fault_domain = fault_domain
 
+    def parts(self, key: WorkloadKey) -> tuple[object, ...]:
+        """Return all that `standing` reads of a workload, beside inventory, plugs and fault domains."""
+        base = self._deployments.get(key)
+        if base is None:
+            return ()
+        own = (base, *self._copies(base))
+        pods = [pod for body in own for pod in self._pods.selected(key.namespace, body["spec"]["selector"])]
+        if size_of(base) > 1:
+            pods += [pod for leader in pods for pod in self._pods.selected(key.namespace, group_of(leader))]
+        claims = [
+            self._claims.get(WorkloadKey(key.namespace, status.get("resourceClaimName") or ""))
+            for pod in pods
+            for status in (pod.get("status") or {}).get("resourceClaimStatuses") or ()
+        ]
+        templates = self._templates.get(key.namespace, {}).values()
+        return (own, pods, claims, tuple(templates), self._budgeted(own), self._scalings.of(base))
+
     def standing(self, key: WorkloadKey) -> Standing | None:
         """Return how a workload stands, `None` if it has no Deployment.
 
@@ -133,20 +150,18 @@ class Observer:
             raise RefusedError(
                 f"{base['kind']} {key}: pods of {RESERVATIONS} are KAI's, and never ended by others"
             )
-        owned = self._owned.get(base["metadata"]["uid"], ())
-        copies = sorted((body for body in owned if is_variant_of(body, base)), key=key_of)
+        copies = self._copies(base)
         named = {labels_of(body)[VARIANT_LABEL]: body for body in copies}
         find = partial(self._found, key.namespace, named)
         variants = [
             self._variant(body, partial(find, mark), key, is_base=body is base)
             for mark, body in (("", base), *named.items())
         ]
-        made = [labels_of(body["spec"]["template"]) for body in (base, *copies)]
         newest_s = max((replica.created_at_s for replica in variants[0].replicas), default=0.0)
         return Standing(
             key,
             tuple(variants),
-            budgets=_of_groups(budgets_of(self._budgets.get(key.namespace, ()), made), size_of(base)),
+            budgets=_of_groups(self._budgeted((base, *copies)), size_of(base)),
             permits=permitted(base),
             held_until_s=held_until_s(base),
             approval=approval(base),
@@ -156,6 +171,16 @@ class Observer:
             writers=writers_of(base),
             written_by_hand_at_s=written_by_hand_at_s(base, newest_s),
         )
+
+    def _copies(self, base: Json) -> list[Json]:
+        """Return the copies of a Deployment, by name."""
+        owned = self._owned.get(base["metadata"]["uid"], ())
+        return sorted((body for body in owned if is_variant_of(body, base)), key=key_of)
+
+    def _budgeted(self, bodies: Sequence[Json]) -> tuple[DisruptionBudget, ...]:
+        """Return the budgets of the pods of a Deployment and its copies, in pods."""
+        made = [labels_of(body["spec"]["template"]) for body in bodies]
+        return tuple(budgets_of(self._budgets.get(bodies[0]["metadata"]["namespace"], ()), made))
 
     def _found(self, namespace: str, marks: Container[str], mark: str, selector: Json) -> list[Json]:
         """Return the pods that a selector picks of those with a variant's mark; the base has what is left."""

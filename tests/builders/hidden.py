@@ -96,12 +96,13 @@ def held(engines):
     def rates(answers):
         return np.array([one.requests_per_s for one in answers])
 
-    def solve(laws):
-        return sustained(laws, rooms, prompts, outputs, targets)
+    def solve(these, laws):
+        return sustained(laws, rooms[these], prompts[these], outputs[these], targets.at(these))
 
     laws = stacked([e.belief.law for e in engines])
     expected, low = expected_and_low(
-        lambda slower: solve(scaled(laws, slower)), np.array([e.belief.covariance for e in engines])
+        lambda these, slower: solve(these, scaled(laws.at(these), slower)),
+        np.array([e.belief.covariance for e in engines]),
     )
-    truth = rates(solve(stacked([e.truth for e in engines])))
+    truth = rates(solve(np.arange(len(engines)), stacked([e.truth for e in engines])))
     return truth >= rates(low), rates(low) / np.maximum(rates(expected), 1e-9)

@@ -12,9 +12,8 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from actuator.gate import Terms, refusal
-from actuator.objects.history import PlanReader
+from actuator.objects.readers import Readers
 from actuator.objects.restraints import APPROVED, HELD_UNTIL, MODE, PAUSED, approval, held_until_s, permitted
-from actuator.objects.slices import SliceReader
 from actuator.objects.snapshot import Snapshot, fleet_of
 from fleet.boards import H100_80GB
 from fleet.change import Step, Verb
@@ -95,7 +94,7 @@ def test_any_labels_and_annotations_are_read_and_no_secret_is_taken_along(labels
         budgets=[],
     )
 
-    seen = fleet_of(snapshot, (WEB,), SliceReader(), PlanReader())
+    seen = fleet_of(snapshot, (WEB,), Readers())
     assert ["web-0"] == [replica.pod for replica in seen.standing(WEB).variants[0].replicas]
     assert SECRET not in repr(seen)
 

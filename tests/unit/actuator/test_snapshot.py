@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from actuator.manifest import VARIANT_LABEL
 from actuator.objects.history import PlanReader
 from actuator.objects.plans import plan_of, status_of
-from actuator.objects.slices import SliceReader
+from actuator.objects.readers import Readers
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.ports import StepRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
-from tests.fakes.manifests import claim, deployment, h100_slices, pod, template
+from tests.fakes.manifests import claim, claim_spec, deployment, h100_slices, pod, request, template
 
 LLAMA, MISTRAL = WorkloadKey("llm", "llama"), WorkloadKey("llm", "mistral")
 LARGE, SMALL = Shape("h100-80gb", "3g.40gb"), Shape("h100-80gb", "1g.10gb")
@@ -31,7 +32,7 @@ def snapshot(**parts):
 
 
 def fleet(workloads=(LLAMA,), **parts):
-    return fleet_of(snapshot(**parts), workloads, SliceReader(), PlanReader())
+    return fleet_of(snapshot(**parts), workloads, Readers())
 
 
 def plan(*states, goal=SMALL, at_s=100.0, target=LLAMA):
@@ -72,10 +73,59 @@ def test_a_workload_that_cannot_be_handled_is_named_and_hides_no_other():
 
 
 def test_the_reader_is_used_from_one_view_to_the_next():
-    readers = SliceReader(), PlanReader()
-    views = [fleet_of(snapshot(), [LLAMA], *readers) for _ in range(2)]
+    readers = Readers()
+    views = [fleet_of(snapshot(), [LLAMA], readers) for _ in range(2)]
 
     assert views[0].pools is views[1].pools
+    assert views[0].standings[0] is views[1].standings[0]
+
+
+BUDGET = {
+    "metadata": {"name": "calm", "namespace": "llm"},
+    "spec": {"selector": {}},
+    "status": {"disruptionsAllowed": 0},
+}
+SCALER = {
+    "metadata": {"name": "wide", "namespace": "llm"},
+    "spec": {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "llama"},
+        "maxReplicas": 4,
+    },
+}
+COPY = deployment(
+    "llama-copy",
+    ownerReferences=[{"kind": "Deployment", "uid": "uid-llama"}],
+    labels={VARIANT_LABEL: "llama-copy"},
+)
+COPY["spec"]["selector"]["matchLabels"][VARIANT_LABEL] = "llama-copy"
+CHANGES = {
+    "a pod is not ready any more": {"pods": [pod("a", ready=False)]},
+    "a pod comes": {"pods": [pod("a"), pod("b")]},
+    "a pod goes": {"pods": []},
+    "a claim has another device": {"claims": [claim("a-gpus", "gpu-1-mig-3g40gb-9-4")]},
+    "a claim goes": {"claims": []},
+    "more replicas are asked for": {"deployments": [deployment(replicas=3)]},
+    "a copy comes": {"deployments": [deployment(), COPY]},
+    "the Deployment goes": {"deployments": []},
+    "a template asks for something else": {
+        "templates": [template("mig-3g", claim_spec(request(profile="1g.10gb")))]
+    },
+    "a plan is begun": {"plans": [plan(StepState.PENDING)]},
+    "a budget comes": {"budgets": [BUDGET]},
+    "a scaler comes": {"autoscalers": [SCALER]},
+    "cards come": {"slices": h100_slices(node="other")},
+    "one that was refused can be handled": {"deployments": [deployment("mistral")]},
+}
+
+
+@pytest.mark.parametrize("parts", CHANGES.values(), ids=CHANGES)
+def test_whatever_changes_is_seen_by_readers_that_saw_what_was_before(parts):
+    readers = Readers()
+    before = fleet_of(snapshot(), [LLAMA, MISTRAL], readers)
+    after = fleet_of(snapshot(**parts), [LLAMA, MISTRAL], readers)
+
+    assert fleet_of(snapshot(**parts), [LLAMA, MISTRAL], Readers()) == after
+    assert (before.standings, before.refused) != (after.standings, after.refused)
 
 
 HISTORY = {
@@ -152,9 +202,7 @@ def test_a_view_does_not_depend_on_the_order_of_objects():
         forward, **{name: list(getattr(forward, name))[::-1] for name in ("slices", "deployments", "pods")}
     )
 
-    assert fleet_of(forward, [LLAMA], SliceReader(), PlanReader()) == fleet_of(
-        backward, [LLAMA], SliceReader(), PlanReader()
-    )
+    assert fleet_of(forward, [LLAMA], Readers()) == fleet_of(backward, [LLAMA], Readers())
 
 
 def test_nodes_are_seen_that_have_cards_and_no_others():
@@ -165,7 +213,7 @@ def test_nodes_are_seen_that_have_cards_and_no_others():
         }
         for name in ("node-h100-dynamic", "front")
     ]
-    seen = fleet_of(snapshot(nodes=nodes), [LLAMA], SliceReader(), PlanReader(), "zone")
+    seen = fleet_of(snapshot(nodes=nodes), [LLAMA], Readers(), "zone")
 
     assert ["node-h100-dynamic"] == [*seen.hosts]
     assert "a" == seen.domain_of("node-h100-dynamic")

@@ -14,8 +14,8 @@ TOGETHER = np.full((3, 3), 0.15**2)
 def falling(*powers):
     """A rate that falls with these powers of alpha, beta and gamma, one question a row of powers."""
 
-    def solve(slower):
-        falls = 9 * np.exp(-(slower * np.reshape(powers, (-1, 3))).sum(axis=1))
+    def solve(these, slower):
+        falls = 9 * np.exp(-(slower * np.reshape(powers, (-1, 3))[these]).sum(axis=1))
         return [Sustained(float(rate), 1.0, Binding.COMPUTE) for rate in falls]
 
     return solve
@@ -49,7 +49,7 @@ def test_every_question_has_its_own_worst_way():
 def test_of_any_smooth_rate_nine_draws_in_ten_are_above_the_bound():
     """Drawn from the belief itself: correlated, and a rate that is no product of powers."""
 
-    def solve(slower):
+    def solve(_, slower):
         a, b, c = np.exp(slower).T
         return [Sustained(float(1 / x), 1.0, Binding.COMPUTE) for x in 0.6 * a + 0.3 * b + 0.1 * c]
 
@@ -57,18 +57,18 @@ def test_of_any_smooth_rate_nine_draws_in_ten_are_above_the_bound():
     _, [low] = rates(solve, root @ root.T)
     draws = np.random.default_rng(5).standard_normal((20_000, 3)) @ root.T
 
-    assert pytest.approx(0.90, abs=0.01) == np.mean([one.requests_per_s > low for one in solve(draws)])
+    assert pytest.approx(0.90, abs=0.01) == np.mean([one.requests_per_s > low for one in solve(None, draws)])
 
 
 def test_what_cannot_be_served_has_no_bound_either():
-    def solve(slower):
+    def solve(_, slower):
         return [Sustained(0.0, 0.0, Binding.COMPUTE_TTFT) for _ in slower]
 
     assert [[0.0], [0.0]] == rates(solve, APART)
 
 
 def test_a_target_that_a_slower_law_misses_leaves_no_safe_rate():
-    def solve(slower):
+    def solve(_, slower):
         return [Sustained(float(max(0.0, 9 * (1 - 20 * a))), 1.0, Binding.COMPUTE_ITL) for a in slower[:, 0]]
 
     assert [[9.0], [0.0]] == rates(solve, APART)
