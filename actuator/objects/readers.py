@@ -15,7 +15,7 @@ Parts = tuple[object, ...]
 
 
 class StandingReader:
-    """Reads standings again and again; a workload of which nothing changed since the last time costs little."""
+    """Reads standings again and again; what did not change since the last time costs little."""
 
     def __init__(self) -> None:
         self._around: Parts = ()
