@@ -7,10 +7,12 @@ from tests.cluster.helm import rendered
 from tests.cluster.test_chart import ACT, SETTINGS, rules_of
 
 
-@pytest.mark.parametrize("agent", ["manager", "plugin"])
-def test_layouts_take_the_rights_that_they_are_given_and_the_file_that_they_name(tmp_path, agent):
+@pytest.mark.parametrize(
+    ("agent", "mechanism"), [("manager", "device-plugin"), ("plugin", "time-slicing, isolation: none")]
+)
+def test_layouts_take_the_rights_that_they_are_given_and_the_file_that_they_name(tmp_path, agent, mechanism):
     path, home = tmp_path / "settings.yaml", tmp_path / "helm"
-    plugged = (SETTINGS % ACT).replace("mode: full", "mode: full, mechanism: device-plugin")
+    plugged = (SETTINGS % ACT).replace("mode: full", f"mode: full, mechanism: {mechanism}")
     path.write_text(plugged)
     assert set() == added(rendered(path, home=home))
     for acting, more in (("false", set()), ("true", {"foreslice-cut", "foreslice-cut-file"})):
