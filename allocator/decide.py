@@ -176,11 +176,14 @@ def _one(
 def cards_if_packed(fleet: Fleet) -> int:
     """Return how many cards the allocated devices would take if layouts could be chosen freely.
 
-    Compared with `Fleet.gpus_in_use` this says what first-fit placement costs right now.
+    Compared with `Fleet.gpus_in_use` this says what first-fit placement costs right now. Cards on which
+    shares are have no layout, and count as they are.
     """
     total = 0
     for board in fleet.boards():
         cards = {gpu.uuid for gpu in fleet.gpus if gpu.board == board}
-        held = Counter(device.profile or WHOLE for device in fleet.allocated if device.gpu in cards)
-        total += len(pack(board, held))
+        held = [device for device in fleet.allocated if device.gpu in cards]
+        shared = {device.gpu for device in held if device.kind == "share"}
+        cut = Counter(device.profile or WHOLE for device in held if device.gpu not in shared)
+        total += len(shared) + len(pack(board, cut))
     return total

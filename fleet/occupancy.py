@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fleet.boards import Board
 from fleet.cluster import Fleet, Standing
 from fleet.devices import Device
+from fleet.shape import SHARE_UNITS, Shape
 from fleet.sharing import Card, Extent, Hold, Shared, shared
 
 _GIB = 2.0**30
@@ -16,12 +17,18 @@ _GIB = 2.0**30
 def hold_of(tenant: str, device: Device, board: Board, together: int = 1) -> Hold:
     """Return what the holder of a device has of its card: of an instance, its memory and compute slices.
 
-    Slices are what room is reckoned in: a profile's gigabytes and multiprocessors leave a little out. Of
-    several that hold it together none has it alone.
+    Slices are what room is reckoned in: a profile's gigabytes and multiprocessors leave a little out. A part
+    of a card is granted the memory that its claim consumes, a time slice nothing. Of several that hold it
+    together none has it alone.
     """
     if device.profile is None:
         extent = Extent.CARD if together == 1 else Extent.SHARE
         return Hold(tenant, device.gpu, "dra", board.memory_gib * _GIB, 1.0, 1.0, extent, together)
+    if device.part_of:
+        part = Shape(board.id, device.profile).hundredths / SHARE_UNITS
+        return Hold(tenant, device.gpu, "dra-shares", memory_share=part, together=together)
+    if device.kind == "share":
+        return Hold(tenant, device.gpu, "time-slicing", together=together)
     profile = board.profile(device.profile)
     return Hold(
         tenant=tenant,

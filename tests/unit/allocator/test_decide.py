@@ -10,7 +10,7 @@ from fleet.cluster import Gpu
 from fleet.devices import Device
 from fleet.workload import Mode, Router, Tier
 from tests.builders.deciding import need, offers, question, workload
-from tests.builders.fleet import NOW_S, configuration, fleet, key, running, standing
+from tests.builders.fleet import NOW_S, configuration, consumable, fleet, key, running, standing, time_sliced
 
 
 def asked(cards=1, **works):
@@ -119,6 +119,15 @@ def test_scattered_slices_would_take_fewer_cards_if_layouts_could_be_chosen(fore
     scene = fleet(3, foreign=[("node-0", name) for name in foreign])
     assert cards == cards_if_packed(scene)
     assert cards <= scene.gpus_in_use
+
+
+@pytest.mark.parametrize(
+    ("empty", "wanted"),
+    [(consumable(3), "1 x whole + 3 x 25/100"), (time_sliced(2, 4), "3 x 25/100")],
+)
+def test_cards_with_shares_count_as_they_are(empty, wanted):
+    """No layout is chosen for them."""
+    assert 2 == cards_if_packed(running(empty, standing("chat", wanted)))
 
 
 def test_slices_of_one_board_are_packed_on_cards_of_that_board():

@@ -6,7 +6,7 @@ import pytest
 
 from fleet.occupancy import blast_radius, cards_in
 from fleet.sharing import Extent
-from tests.builders.fleet import fleet, running, standing
+from tests.builders.fleet import consumable, fleet, running, standing, time_sliced
 
 
 def small(view):
@@ -26,6 +26,20 @@ def test_seven_small_slices_strand_an_eighth_of_a_card():
     [card] = cards_in(running(fleet(1), standing("chat", "7 x 1g.10gb")))
     assert pytest.approx(1 / 8) == card.stranded
     assert {Extent.INSTANCE} == {tenant.hold.extent for tenant in card.tenants}
+
+
+@pytest.mark.parametrize(
+    ("empty", "wanted", "mechanism", "memory"),
+    [
+        (consumable(1), "1 x 25/100 + 1 x 50/100", "dra-shares", 0.75),
+        (time_sliced(1, 4), "2 x 25/100", "time-slicing", None),
+    ],
+)
+def test_a_share_is_granted_memory_where_its_claim_consumed_some(empty, wanted, mechanism, memory):
+    [card] = cards_in(running(empty, standing("chat", wanted)))
+    assert ((mechanism,), memory, None) == (card.mechanisms, card.memory_granted, card.compute_granted)
+    assert [Extent.SHARE] * 2 == [tenant.hold.extent for tenant in card.tenants]
+    assert [1, 1] == [len(tenant.falls_with) for tenant in card.tenants]
 
 
 def test_an_empty_card_is_a_card():
