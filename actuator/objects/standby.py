@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable, Mapping
+from math import isfinite
 
 from actuator.manifest import (
     GROUP,
@@ -183,7 +184,7 @@ def _hold(claim: Json) -> tuple[Hold | None, str]:
         body = json.loads(text)
         workload = WorkloadKey(key_of(claim).namespace, str(body["workload"]))
         return Hold(workload, Doing(body["doing"]), float(body["since"])), ""
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         where = f"ResourceClaim {key_of(claim)}: annotation {HOLD}"
         return None, f"{where} is not ours: delete it once all its engines sleep"
 
@@ -193,7 +194,7 @@ def _barred(claim: Json) -> dict[WorkloadKey, float]:
     try:
         found = json.loads(text)
         return {WorkloadKey(key_of(claim).namespace, name): float(until) for name, until in found.items()}
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, OverflowError):
         return {}
 
 
@@ -201,13 +202,17 @@ def _taken(claim: Json) -> dict[WorkloadKey, Measured]:
     text = (claim["metadata"].get("annotations") or {}).get(TAKEN, "{}")
     try:
         return {
-            WorkloadKey(key_of(claim).namespace, name): Measured(
-                Highest(int(hosts), float(host)), Highest(int(contexts), float(context)), float(at_s)
-            )
-            for name, (hosts, host, contexts, context, at_s) in json.loads(text).items()
+            WorkloadKey(key_of(claim).namespace, name): _measured(*map(float, row))
+            for name, row in json.loads(text).items()
         }
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, OverflowError):
         return {}
+
+
+def _measured(hosts: float, host: float, contexts: float, context: float, at_s: float) -> Measured:
+    if not all(map(isfinite, (host, context, at_s))):
+        raise ValueError
+    return Measured(Highest(int(hosts), host), Highest(int(contexts), context), at_s)
 
 
 def _pair(highest: Highest) -> tuple[int, float]:

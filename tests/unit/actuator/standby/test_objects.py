@@ -4,7 +4,7 @@ import pytest
 
 from actuator.manifest import STANDBY_LABEL
 from actuator.mechanisms.engine_memory import UTILISATION
-from actuator.objects.standby import GATE, HOLD, TAKEN, slices_of
+from actuator.objects.standby import BARRED, GATE, HOLD, TAKEN, slices_of
 from actuator.standby.engines import sleeping_engines
 from actuator.standby.objects import ObjectDormitory
 from fleet.boards import H100_80GB
@@ -19,6 +19,8 @@ from simulator.standby import PoolObjects
 from tests.builders.dormitory import WHOLE, Dormitory
 
 ANT, BEE = WorkloadKey("shop", "ant"), WorkloadKey("shop", "bee")
+HUGE = 10**400
+"""JSON has it, and no float."""
 
 
 @pytest.fixture
@@ -78,7 +80,21 @@ def test_what_engines_were_read_to_take_stays_whoever_is_held_next_and_fences(do
     assert taken == read(dormitory).taken
 
 
-@pytest.mark.parametrize("said", ["", "[]", '{"ant": 3}', '{"ant": [1, "much", 1, 1, 1]}', "null"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "[]",
+        "null",
+        '{"ant": 3}',
+        '{"ant": [1, "much", 1, 1, 1]}',
+        '{"ant": [Infinity, 1, 1, 1, 1]}',
+        f'{{"ant": [1, {HUGE}, 1, 1, 1]}}',
+        '{"ant": [1, 1, 1, NaN, 1]}',
+        '{"ant": [1, -1e999, 1, 1, 1]}',
+        '{"ant": [1, 1, 1, 1, Infinity]}',
+    ],
+)
 def test_readings_that_somebody_scribbled_on_are_none(place, dormitory, said):
     claim = place.store.get(CLAIM, "shop", "s")
     place.store.replace({**claim, "metadata": {**claim["metadata"], "annotations": {TAKEN: said}}})
@@ -97,12 +113,28 @@ def test_a_gate_is_turned_as_of_the_pod_that_was_read(place, dormitory):
 
 
 @pytest.mark.parametrize(
-    "said", ["", "{}", "nobody", '{"workload": "ant", "doing": "dancing", "since": 1}', "[]", "null"]
+    "said",
+    [
+        "",
+        "{}",
+        "nobody",
+        '{"workload": "ant", "doing": "dancing", "since": 1}',
+        f'{{"workload": "ant", "doing": "serving", "since": {HUGE}}}',
+        "[]",
+        "null",
+    ],
 )
 def test_a_slice_that_somebody_scribbled_on_is_left_alone(place, dormitory, said):
     claim = place.store.get(CLAIM, "shop", "s")
     place.store.replace({**claim, "metadata": {**claim["metadata"], "annotations": {HOLD: said}}})
     assert f"ResourceClaim shop/s: annotation {HOLD} is not ours" in read(dormitory).trouble
+
+
+@pytest.mark.parametrize("said", ["", "[]", "null", '{"ant": "long"}', f'{{"ant": {HUGE}}}'])
+def test_nobody_is_left_alone_until_what_is_no_time(place, dormitory, said):
+    claim = place.store.get(CLAIM, "shop", "s")
+    place.store.replace({**claim, "metadata": {**claim["metadata"], "annotations": {BARRED: said}}})
+    assert ({}, "") == (read(dormitory).barred, read(dormitory).trouble)
 
 
 def test_foreign_claims_and_pods_with_the_label_are_no_part_of_the_pool(place, dormitory):
