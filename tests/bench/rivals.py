@@ -120,7 +120,7 @@ def _hami_start(board, layout, profile, free):
 
 
 def cards_of_plain_milp(problem, limit_s=20.0):
-    """Pieces of workloads and cuts of cards as integers of one program; HiGHS, stopped after `limit_s`."""
+    """Pieces of workloads and cuts of cards as integers of one program; HiGHS, for `limit_s` of wall time."""
     board = problem.stocks[0].board
     names = [p.name for p in board.profiles if not p.media_extension]
     cuts = np.array(sorted(undominated_counts(board, names)))

@@ -10,7 +10,7 @@ from actuator.outcome import Outcome
 from fleet.boards import H100_80GB
 from fleet.cluster import Approval, Start
 from fleet.shape import Shape
-from fleet.workload import Mode
+from fleet.workload import Mode, Router
 from foreslice.tick import FORECAST_ADDS_FOR_S
 from tests.builders.fleet import fleet, key, running, standing
 from tests.builders.ticking import DOWN, NOON, Scene, carried, need, steady
@@ -258,6 +258,19 @@ class TestTarget:
 
         assert (2, 2) == (aim.cards, aim.least)
         assert set(aim.goals) == {scene.workload.key}
+
+    def test_a_plan_renews_the_goals_of_a_target_made_for_more_than_is_needed_now(self):
+        """The target says two halves; of what is asked hours later a half and an eighth carry all."""
+        halves = "2 x 3g.40gb"
+        scene = Scene(steady(0.8, NOON) + steady(0.45), halves)
+        scene.cluster.fleet = running(fleet(2), standing("chat", halves), standing("other", "1 x 1g.10gb"))
+        scene.workload = replace(scene.workload, router=Router.LEAST_LOADED)
+        scene.loop = scene.loop_on(scene.cluster)
+        scene.learn().loop.aim()
+        scene.clock.at(NOON + 150)
+        (decision,) = scene.learn().tick(NOON + 150).decisions
+
+        assert "1 x 1g.20gb + 1 x 3g.40gb" == str(decision.goal)
 
     def test_without_a_cluster_there_is_none(self):
         scene = Scene(steady(2.0))
