@@ -14,6 +14,8 @@ from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 from tests.fakes.manifests import claim, claim_spec, deployment, h100_slices, pod, request, template
+from tests.unit.actuator.test_groups import groups, member
+from tests.unit.actuator.test_plugged import node
 
 LLAMA, MISTRAL = WorkloadKey("llm", "llama"), WorkloadKey("llm", "mistral")
 LARGE, SMALL = Shape("h100-80gb", "3g.40gb"), Shape("h100-80gb", "1g.10gb")
@@ -118,13 +120,40 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("parts", CHANGES.values(), ids=CHANGES)
-def test_whatever_changes_is_seen_by_readers_that_saw_what_was_before(parts):
-    readers = Readers()
-    before = fleet_of(snapshot(), [LLAMA, MISTRAL], readers)
-    after = fleet_of(snapshot(**parts), [LLAMA, MISTRAL], readers)
+def pair(**worker):
+    """A group of two pods on a card each."""
+    members = [member(0, 0), member(0, 1, **worker)]
+    return {
+        "slices": h100_slices(gpus=4),
+        "deployments": [groups()],
+        "templates": [template("whole", claim_spec(request("gpu.nvidia.com", None)))],
+        "pods": [pod for pod, _ in members],
+        "claims": [claim for _, claim in members],
+    }
 
-    assert fleet_of(snapshot(**parts), [LLAMA, MISTRAL], Readers()) == after
+
+def by_plugin(cards):
+    """A Deployment on the cards of a device plugin."""
+    body = deployment()
+    engine = {"name": "vllm", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    body["spec"]["template"]["spec"] = {"containers": [engine]}
+    return {"deployments": [body], "pods": [], "nodes": [node(gpu=cards)]}
+
+
+FROM_TO = {
+    "a worker of a group is not ready any more": (pair(), pair(ready=False)),
+    "a device plugin offers nothing any more": (by_plugin(1), {**by_plugin(1), "nodes": []}),
+    **{what: ({}, now) for what, now in CHANGES.items()},
+}
+
+
+@pytest.mark.parametrize(("was", "now"), FROM_TO.values(), ids=FROM_TO)
+def test_whatever_changes_is_seen_by_readers_that_saw_what_was_before(was, now):
+    readers = Readers()
+    before = fleet_of(snapshot(**was), [LLAMA, MISTRAL], readers)
+    after = fleet_of(snapshot(**now), [LLAMA, MISTRAL], readers)
+
+    assert fleet_of(snapshot(**now), [LLAMA, MISTRAL], Readers()) == after
     assert (before.standings, before.refused) != (after.standings, after.refused)
 
 
