@@ -144,12 +144,3 @@ class SharedDevice:
         for name, capacity in self.capacities.items():
             consumed[name] = consumed.get(name, 0) + (capacity.consumed(asked.get(name)) or 0)
         return replace(self, consumed=consumed, claims=self.claims + 1)
-
-    def claim_for(self, wanted: Mapping[str, int]) -> dict[str, int]:
-        """Return what a claim must name to consume `wanted` and nothing else.
-
-        Capacities that would be consumed whole if they were passed over are named with 0; on a device that
-        does not have them, the same zeros would make the claim unschedulable.
-        """
-        silent = {name: 0 for name, capacity in self.capacities.items() if capacity.policy is None}
-        return {**silent, **wanted}

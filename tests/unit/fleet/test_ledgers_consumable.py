@@ -113,11 +113,6 @@ def test_what_is_taken_adds_up():
     assert 2 == device.claims
 
 
-def test_a_claim_names_what_would_be_taken_whole_and_nothing_that_is_not_there():
-    assert {"memory": GI, **ZEROS} == SharedDevice(INSTANCE).claim_for({"memory": GI})
-    assert {"memory": GI} == SharedDevice(BY_MEMORY).claim_for({"memory": GI})
-
-
 @pytest.mark.parametrize(
     ("policy", "amount", "granted"),
     [
