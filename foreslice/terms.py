@@ -14,7 +14,6 @@ from fleet.demand import NowReading
 from fleet.shape import Shape
 from fleet.workload import Way, Workload, WorkloadKey
 from foreslice.outlook import Outlook
-from predictor.now import FRESH_S
 
 
 def within_reach_of(
@@ -140,19 +139,6 @@ def ready_shapes(fleet: Fleet | None) -> dict[WorkloadKey, dict[str, Shape]]:
     return {
         standing.key: {r.pod: r.shape for v in standing.variants for r in v.replicas if r.serves}
         for standing in fleet.standings
-    }
-
-
-def fresh_pods(fleet: Fleet | None, at_s: float) -> dict[WorkloadKey, frozenset[str]]:
-    """Return the pods that became ready so lately that they may not have been read yet, by workload."""
-    return {
-        standing.key: frozenset(
-            replica.pod
-            for variant in standing.variants
-            for replica in variant.replicas
-            if replica.ready_at_s is not None and at_s - replica.ready_at_s < FRESH_S
-        )
-        for standing in (fleet.standings if fleet is not None else ())
     }
 
 

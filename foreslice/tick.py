@@ -35,11 +35,12 @@ from foreslice.boosts import announced
 from foreslice.clock import Clock
 from foreslice.holding import holding_of
 from foreslice.moves import with_plans
+from foreslice.newcomers import Newcomers
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
 from foreslice.standby.terms import PoolView
-from foreslice.terms import fresh_pods, given_up, ready_shapes, seen_of, terms_of, unknowns, within_reach_of
+from foreslice.terms import given_up, ready_shapes, seen_of, terms_of, unknowns, within_reach_of
 from foreslice.trials import Trials
 from foreslice.under_way import Ahead
 from foreslice.unknown import UnknownDemand
@@ -160,7 +161,7 @@ class Loop:
         )
         self._holding = holding_of(self._cluster, workloads, rules)
         self.layouts: Ahead | None = None
-        self._trials = Trials()
+        self._trials, self._newcomers = Trials(), Newcomers()
         self._publisher = Publisher(self._cluster) if self._cluster is not None else None
         self._outlooks = observatory.blind()
         self.forecast_trouble = "no forecast has been made yet"
@@ -357,7 +358,7 @@ class Loop:
             conditions.append(f"demand now is not read: {error}")
             return {}
         self._metrics_read_at_s = at_s
-        ready, fresh = ready_shapes(fleet), fresh_pods(fleet, at_s)
+        ready, fresh = ready_shapes(fleet), self._newcomers.look(fleet, at_s)
         return {
             workload.key: now_reading(
                 samples[workload.key],

@@ -69,6 +69,9 @@ class TestRemoving:
     ):
         """What each of the three others was sent, a third of 0.7, may have come to it, too."""
         scene = Scene(steady(0.7), "4 x whole", scraped=False)
+        scene.clock.at(NOON - 1)
+        scene.loop.question()
+        scene.clock.at(NOON)
         ready_at_s = None if ready_for_s is None else START_S + 60 * NOON - ready_for_s
         [stands] = scene.cluster.fleet.standings
         *old, new = stands.own.replicas
