@@ -170,7 +170,7 @@ class _Trial:
         self, stocks: tuple[Stock, ...], pieces: list[tuple[int, Shape]], counts: list[int], held: _Held
     ) -> None:
         self._stocks, self._held = stocks, held
-        self._wanted = [(index, piece, n) for (index, piece), n in zip(pieces, counts, strict=True)]
+        self._wanted = dict(zip(pieces, counts, strict=True))
         self.cost = 0.0
 
     def on(
@@ -178,11 +178,12 @@ class _Trial:
     ) -> Adjustment | None:
         """Return what is taken and left, `None` where there is no room; sets what the cards cost."""
         forks: dict[int, StockRoom] = {}
-        takes, leaves, opened = [], [*self._held.given_back], 0
-        for index, piece, n in self._wanted:
-            mine = self._held.seats.get((index, piece), [])
-            leaves += mine[n:]
-            more = max(0, n - len(mine))
+        takes, opened = [], 0
+        leaves = [*self._held.given_back]
+        for at, mine in self._held.seats.items():
+            leaves += mine[self._wanted.get(at, 0) :]  # none is wanted of what is on offer to nobody
+        for (index, piece), n in self._wanted.items():
+            more = max(0, n - len(self._held.seats.get((index, piece), ())))
             if teams.most(self._held.key, piece, more) < more:
                 return None
             teams = teams.bind(self._held.key, piece, more)

@@ -107,3 +107,16 @@ def test_with_cards_of_another_kind_the_goals_stay_and_without_a_packing_there_a
     )
     assert target(before).goals == renewed(target(before), other)
     assert {} == renewed(target(asked()), now)
+
+
+@pytest.mark.parametrize("router", Router)
+def test_a_replica_on_a_shape_that_nobody_has_on_offer_any_more_is_in_no_goal(router):
+    """Beside another workload: a card that it has to itself it may leave whole."""
+
+    def scene(work):
+        stands = standing("b", "1 x 3g.40gb"), standing("a", "1 x 1g.10gb + 1 x 3g.40gb")
+        by_name = dict.fromkeys("ab", offers({"3g.40gb": 0.45, "whole": 1.0}, router))
+        asking = [workload(name, router=router) for name in "ab"]
+        return question(running(fleet(3), *stands), asking, [need("a", work), need("b", 0.4)], by_name)
+
+    assert "1 x whole" == goals(scene(0.4), scene(0.95))["a"]
