@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import islice
 
 from allocator.decide import Question
 from allocator.packing.cards import Seat
@@ -22,7 +21,7 @@ from allocator.reshape import WORTHWHILE_GPU
 from allocator.room import room_of
 from allocator.target import Target, cards_of, problem_of
 from fleet.shape import Configuration
-from fleet.workload import WorkloadKey
+from fleet.workload import Mode, WorkloadKey
 
 MOST_CHANGES = 32
 """Workloads that are gone through at most: to pack the fleet anew takes no longer than more of them."""
@@ -33,8 +32,9 @@ def renewed(aim: Target, question: Question) -> Mapping[WorkloadKey, Configurati
 
     A goal fits that carries the need, and costs no tenth of a card more than the cheapest that does, at the
     prices of the target's packing. Another is what the workload should run on at these prices, on the cards
-    as they stand. Where there is no room for any, and where cards or limits are of other kinds than then,
-    the goal stays: it is for others to see that it does not fit.
+    as they stand, one after the other: those first that are dearest to leave short. Where there is no room
+    for any, and where cards or limits are of other kinds than then, the goal stays: it is for others to see
+    that it does not fit. So does the goal of those that no plan would lead to another now.
     """
     if aim.packing is None:
         return aim.goals
@@ -47,14 +47,26 @@ def renewed(aim: Target, question: Question) -> Mapping[WorkloadKey, Configurati
     prices, goals = aim.packing.worth, dict(aim.goals)
     teams = room_of(question.fleet, question.workloads, question.market).teams
     stand = Stand(cards, question.fleet.hosts, teams, _mixes(aim.packing))
-    for row in islice(_unfit(now, prices, aim, question), MOST_CHANGES):
-        ask = now.problem.asks[row]
+    mode_of = {workload.key: workload.mode for workload in question.workloads}
+    asks = {row: now.problem.asks[row] for row in _unfit(now, prices, aim, question)}
+    led = (row for row, ask in asks.items() if _is_led(ask.key, mode_of[ask.key], question))
+    for row in sorted(led, key=lambda row: -asks[row].penalty)[:MOST_CHANGES]:
+        ask = asks[row]
         adjustment = adjust(problem.stocks, ask, prices_to(now, row, prices), stand)
         if adjustment is not None:
-            stand = stand.after(ask, adjustment)
-            held = (seat.shape for card in stand.cards for seat, key in card.held.items() if key == ask.key)
+            after = stand.after(ask, adjustment)
+            held = (seat.shape for card in after.cards for seat, key in card.held.items() if key == ask.key)
             goals[ask.key] = Configuration(Counter(held))
+            if mode_of[ask.key].may_add:  # what is advice takes no room, nor gives any
+                stand = after
     return goals
+
+
+def _is_led(key: WorkloadKey, mode: Mode, question: Question) -> bool:
+    """Return whether a plan may take a workload to another goal now: what it leaves is room for others."""
+    standing = question.fleet.standing(key)
+    is_on_its_way = standing is not None and standing.moving_to is not None
+    return not (is_on_its_way or mode is Mode.SCALE_UP_ONLY or question.needs[key, 0].distrust)
 
 
 def _mixes(packing: Packing) -> dict[int, Mix]:

@@ -9,11 +9,11 @@ from allocator.market import Market
 from allocator.renewal import renewed
 from allocator.target import target
 from fleet.boards import A100_80GB
-from fleet.host import Host, HostAmount
+from fleet.host import NOTHING, Host, HostAmount
 from fleet.ledgers.queues import UNLIMITED, Queue
-from fleet.workload import Router
+from fleet.workload import Mode, Router, Tier
 from tests.builders.deciding import need, offers, question, workload
-from tests.builders.fleet import NOW_S, fleet, key, running, standing
+from tests.builders.fleet import NOW_S, configuration, fleet, key, running, standing
 
 CAPACITIES = {"1g.10gb": 0.1, "2g.20gb": 0.25, "3g.40gb": 0.45, "whole": 1.0}
 
@@ -87,12 +87,13 @@ def test_queues_bind(limit, goal):
     assert goal == goals(before, now)["a"]
 
 
-def test_nodes_bind():
+@pytest.mark.parametrize("left", [HostAmount(cpu_m=500, pods=9), NOTHING], ids=["too little CPU", "cordoned"])
+def test_nodes_bind(left):
     def scene(work):
         one = asked(cards=2, a=work)
         (stands,) = one.fleet.standings
-        asking = replace(stands.own, host=HostAmount(cpu_m=1000))
-        hosts = {"node-0": Host("", HostAmount(cpu_m=500))}
+        asking = replace(stands.own, host=HostAmount(cpu_m=1000, pods=1))
+        hosts = {"node-0": Host("", left)}
         return replace(
             one, fleet=replace(one.fleet, standings=(replace(stands, variants=(asking,)),), hosts=hosts)
         )
@@ -109,6 +110,17 @@ def test_with_cards_of_another_kind_the_goals_stay_and_without_a_packing_there_a
     assert {} == renewed(target(asked()), now)
 
 
+def test_a_card_of_others_is_no_room():
+    def scene(work, *foreign):
+        here = running(fleet(2, foreign=foreign), standing("a", "1 x 3g.40gb"))
+        return question(here, [workload("a")], [need("a", work)], {"a": offers(CAPACITIES)})
+
+    theirs = ("node-0", "gpu-1-mig-1g10gb-19-0")
+    assert ["1 x whole", "1 x 3g.40gb"] == [
+        goals(scene(0.4, *others), scene(0.9, *others))["a"] for others in ((), (theirs,))
+    ]
+
+
 @pytest.mark.parametrize("router", Router)
 def test_a_replica_on_a_shape_that_nobody_has_on_offer_any_more_is_in_no_goal(router):
     """Beside another workload: a card that it has to itself it may leave whole."""
@@ -120,3 +132,37 @@ def test_a_replica_on_a_shape_that_nobody_has_on_offer_any_more_is_in_no_goal(ro
         return question(running(fleet(3), *stands), asking, [need("a", work), need("b", 0.4)], by_name)
 
     assert "1 x whole" == goals(scene(0.4), scene(0.95))["a"]
+
+
+def test_the_last_room_goes_to_the_higher_tier():
+    """As `test_one_change_is_seen_by_the_next`, but for whose it is."""
+
+    def scene(work):
+        asking = [workload("a", Tier.ECONOMY), workload("z", Tier.STRICT)]
+        return replace(asked(cards=2, a=work, z=work), workloads=tuple(asking))
+
+    assert {"a": "1 x 3g.40gb", "z": "3 x 3g.40gb"} == goals(scene(0.4), scene(1.3))
+
+
+@pytest.mark.parametrize(
+    ("way", "of_small", "of_grown"),
+    [
+        ({}, "1 x 3g.40gb", "2 x 3g.40gb"),
+        ({"distrust": ("a pod is not scraped",)}, "2 x 3g.40gb", "1 x 3g.40gb"),
+        ({"mode": Mode.SCALE_UP_ONLY}, "2 x 3g.40gb", "1 x 3g.40gb"),
+        ({"moving_to": configuration("2 x 3g.40gb")}, "2 x 3g.40gb", "1 x 3g.40gb"),
+        ({"mode": Mode.ADVISE}, "1 x 3g.40gb", "1 x 3g.40gb"),
+    ],
+)
+def test_only_what_a_plan_would_take_away_is_room_for_others(way, of_small, of_grown):
+    """There are two cards for four halves: what one gives back is all that there is for another."""
+
+    def scene(small, grown):
+        larger = standing("a", "2 x 3g.40gb", moving_to=way.get("moving_to"))
+        here = running(fleet(2), larger, standing("b", "1 x 3g.40gb"), standing("c", "1 x 3g.40gb"))
+        asking = [workload("a", mode=way.get("mode", Mode.FULL)), workload("b"), workload("c")]
+        needs = [need("a", small, distrust=way.get("distrust", ())), need("b", grown), need("c", 0.4)]
+        return question(here, asking, needs, dict.fromkeys("abc", offers({"3g.40gb": 0.45})))
+
+    got = goals(scene(0.9, 0.4), scene(0.4, 0.9))
+    assert (of_small, of_grown) == (got["a"], got["b"])
