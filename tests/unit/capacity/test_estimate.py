@@ -300,3 +300,17 @@ class TestWork:
 
         assert np.isfinite(work).all()
         assert work[0] == pytest.approx(work[1], rel=0.5)
+
+
+def test_shapes_solved_together_are_as_if_each_were_asked_alone():
+    """Some hold the model, some do not, and each has its own covariance: no question answers for another."""
+    shapes, mixes = list(shapes_of(H100_80GB)), [CHAT, SUMMARIES]
+    together = CapacityModel([H100_80GB]).capacities(workload(), shapes, mixes)
+    alone = {
+        shape: capacity
+        for shape in shapes
+        if (capacity := CapacityModel([H100_80GB]).capacity(workload(), shape, mixes)) is not None
+    }
+
+    assert 1 < len(together) < len(shapes)
+    assert alone == together
