@@ -109,7 +109,7 @@ def test_full_problem(benchmark, is_tight):
         worst_gap=f"{max(gaps):.4f}",
         bound_by=sum(bool(binding) for *_, binding in figures),
     )
-    assert 0.02 >= max(gaps)
+    assert (0.03 if is_tight else 0.02) >= max(gaps)
     assert all(binding for *_, binding in figures)
     benchmark.pedantic(pack, args=(later,), rounds=1)
 
