@@ -280,3 +280,16 @@ def test_room_is_kept_for_what_is_expected_and_not_for_what_is_there(mixes, card
     cards = card("a", "1g.10gb@0 1g.10gb@1"), card("b", "1g.10gb@4 1g.10gb@5 1g.10gb@6")
     found = adjust((SHARED,), ask_now(0.1, works={"1g.10gb": 0.1}), PRICES, Stand(cards, mixes=mixes))
     assert [card_taken] == [uuid for uuid, _ in found.takes]
+
+
+@pytest.mark.parametrize(("limit", "opened"), [(4.0, 1), (3.9, None)])
+def test_pieces_of_two_kinds_count_together_in_a_queue(limit, opened):
+    """One card is whole, beside one half that is left: a card and an instance 3g, which counts as three."""
+    asked = ask_now(1.4, works={"3g.40gb": 0.45, "whole": 1.0}, router=Router.LEAST_LOADED)
+    found = adjust((SHARED,), asked, PRICES, Stand((card("a"), card("b", "3g.40gb@4")), teams=team(limit)))
+    assert opened == (None if found is None else found.opened)
+
+
+def test_every_card_that_is_taken_into_use_is_counted():
+    found = adjust((SHARED,), ask_now(2.0, works={"whole": 1.0}), PRICES, Stand((card("a"), card("b"))))
+    assert 2 == found.opened
