@@ -241,6 +241,7 @@ def test_new_replicas_go_where_nodes_have_a_core_for_each(cores, cards):
     hosts = {node: Host("", HostAmount(cpu_m=1000 * n)) for node, n in cores.items()}
     found = adjust((SHARED,), asked, PRICES, Stand(on, hosts))
     assert cards == (None if found is None else [uuid for uuid, _ in found.takes])
+    assert found is None or len(set(found.takes)) == len(cards)
 
 
 @pytest.mark.parametrize(
