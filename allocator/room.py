@@ -80,6 +80,9 @@ class Room:
             return rank_of_trial(pool, ledger, copies[pool.node] if pods.gathers else 0, apart)
 
         trial = Trial((pool for pool in self.pools if pool.name not in full), rank)
+        of_node: defaultdict[str, list[Pool]] = defaultdict(list)
+        for each in self.pools if pods.gathers else ():
+            of_node[each.node].append(each)
         cards: list[str] = []
         placed = 0
         while placed < wanted and (pool := trial.first()) is not None:
@@ -98,6 +101,7 @@ class Room:
                 cards.append(device.gpu)
             if pods.gathers:
                 copies[pool.node] += 1
+                trial.nearer(beside for beside in of_node[pool.node] if beside.name not in full | {pool.name})
         after = replace(
             self,
             ledger=ledger,

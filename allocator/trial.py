@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from heapq import heapify, heappop, heapreplace
+from heapq import heapify, heappop, heappush, heapreplace
 
 from fleet.devices import Pool
 
@@ -19,7 +19,8 @@ class Trial:
 
     Args:
         pools: Pools to try.
-        rank: Returns the rank of a pool now. But of the pool that is first it may only rise.
+        rank: Returns the rank of a pool now. It may only rise, but of the pool that is first, and of those
+            that are `nearer`.
     """
 
     def __init__(self, pools: Iterable[Pool], rank: Callable[[Pool], Rank]) -> None:
@@ -36,6 +37,11 @@ class Trial:
                 return pool
             heapreplace(self._order, now)
         return None
+
+    def nearer(self, pools: Iterable[Pool]) -> None:
+        """Come to pools sooner whose rank has fallen."""
+        for pool in pools:
+            heappush(self._order, self._rank(pool))
 
     def drop(self) -> None:
         """Try the pool that is first no more."""

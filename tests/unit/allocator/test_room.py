@@ -110,6 +110,18 @@ def test_replicas_of_copies_gather_where_copies_are_and_so_do_those_to_come():
     assert {"node-1": 3} == later.copies
 
 
+def test_copies_gather_on_a_node_that_has_its_cards_in_two_pools():
+    scene = fleet(3, per_node=1)
+    first, second, third = scene.pools
+    beside = replace(
+        second, node=first.node, name="z", devices=tuple(replace(d, pool="z") for d in second.devices)
+    )
+    room = room_of(replace(scene, pools=(first, beside, third)))
+    for wanted, names in ((2, {first.name, "z"}), (3, {first.name, "z", third.name})):
+        placed, after = room.fill(shape("whole"), wanted, Pods(gathers=True))
+        assert (wanted, names) == (placed, {pool for pool, taken in after.ledger.taken.items() if taken})
+
+
 def test_filling_finds_the_devices_that_the_scheduler_would_find():
     scene = fleet(5, per_node=2, foreign=[("node-0", "gpu-0-mig-1g10gb-19-3")])
     start = room_of(scene)
