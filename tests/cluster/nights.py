@@ -19,7 +19,7 @@ from tests.builders.layout_days import DEEP, LARGE, NIGHT, on, workloads
 from tests.cluster.compressed import FASTER, PERIOD_S, RISE_S, SEED, Compressed, in_namespace
 from tests.cluster.lab import LABEL
 from tests.cluster.permissions import install
-from tests.cluster.town import ROLES, TWELFTH, Town, share_of
+from tests.cluster.town import GRACE_S, ROLES, TWELFTH, Town, share_of
 from tests.fakes.manifests import request
 
 HOUR_S = PERIOD_S / 24
@@ -39,9 +39,6 @@ BEGINS = (("1g.10gb", 40), ("3g.40gb", 2), ("7g.80gb", 1))
 
 MOST_REPLICAS = 400
 """At night the small ones are more than the default limit lets there be."""
-
-GRACE_S = 600
-"""Requests last longer than the moment that is enough where nothing serves."""
 
 TIMES = Times(*(part / FASTER for part in (20.0, 15.0, 25.0)))
 

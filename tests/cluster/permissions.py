@@ -21,6 +21,9 @@ ADDRESS = {
     "Role": f"{RBAC}/namespaces/foreslice/roles",
     "RoleBinding": f"{RBAC}/namespaces/foreslice/rolebindings",
 }
+TOKEN_LASTS_S = 6 * 3600
+"""Longer than any soak: a kubeconfig's token, unlike that of a pod, is not renewed by anybody."""
+
 VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -117,4 +120,4 @@ def as_service_account(plane, admin):
 def token_of(admin):
     """Return a new token of our service account."""
     path = f"{FORESLICE}/serviceaccounts/foreslice/token"
-    return admin.request("POST", path, {"spec": {"expirationSeconds": 3600}})["status"]["token"]
+    return admin.request("POST", path, {"spec": {"expirationSeconds": TOKEN_LASTS_S}})["status"]["token"]

@@ -28,6 +28,8 @@ from tests.leash import leashed
 WORKLOAD = "chat"
 CARDS = 3
 LOAD_S = 25.0
+GRACE_S = 600
+"""Requests last longer than the moment that is enough where nothing serves."""
 ROLES = ("foreslice-observe-workloads", "foreslice-act")
 FORESLICE = Path(sys.executable).with_name("foreslice")
 SETTINGS = """\
@@ -153,7 +155,8 @@ class Town:
         """Create the Deployments."""
         template = self.template("whole", request("gpu.nvidia.com", None))
         for one in self.workloads:
-            self.lab.deployment(one.key.name, template, 1, labels={NAME_LABEL: one.key.name})
+            labels = {NAME_LABEL: one.key.name}
+            self.lab.deployment(one.key.name, template, 1, labels=labels, grace_s=GRACE_S)
 
     @property
     def name(self):
