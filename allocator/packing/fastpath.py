@@ -30,6 +30,9 @@ TRIED = 6
 OPENED = 0.5
 """What a card taken into use counts beside the price of the pieces: others will use the rest of it."""
 
+STAYS = 0.02
+"""What leaving the present configuration counts: near ties would take turns, as seats are the scheduler's."""
+
 MOVED = 2
 """Cards that it may leave whole for seats beside others; where it has more to itself, they stay."""
 
@@ -98,7 +101,8 @@ def adjust(stocks: tuple[Stock, ...], ask: Ask, prices: Floats, stand: Stand) ->
     """Return what one workload should take and give back, all others left where they are.
 
     The cheapest configurations at the stored prices are tried out on the cards: the one whose pieces and
-    newly opened cards cost least is taken, of equals the one that starts fewest replicas. Every seat is legal
+    newly opened cards cost least is taken, the present one if it is a fiftieth of a card from that, of equals
+    the one that starts fewest replicas. Every seat is legal
     beside those in use, and what is left stays in use until the new replicas run: so long nodes have the CPU,
     the memory and the places for both, and queues let both through. `None` where that holds for none of the
     configurations, and for a workload with replicas over several cards, which a plan seats. `prices` are what
@@ -127,7 +131,8 @@ def adjust(stocks: tuple[Stock, ...], ask: Ask, prices: Floats, stand: Stand) ->
             found = trial.on(rooms, nodes.fork(), stand.teams, float(worth[row]))
             if found is None:
                 continue
-            score = (found.price + trial.cost, len(found.takes), row)
+            stays = not (found.takes or found.leaves)
+            score = (found.price + trial.cost + (0.0 if stays else STAYS), len(found.takes), row)
             if best is None or score < best:
                 best, chosen = score, found
     return chosen

@@ -36,6 +36,25 @@ def test_goals_that_fit_are_the_targets():
     assert target(before).goals == renewed(target(before), asked(a=0.41, b=0.89))
 
 
+def test_what_stands_and_carries_is_not_left_for_what_costs_next_to_nothing_less():
+    """Two eighths cost a thousandth less than a quarter, until the scheduler seats them on two cards."""
+
+    def scene(stands, work):
+        router = Router.LEAST_LOADED
+        one = workload("a", Tier.ECONOMY, Mode.FULL, router, ceiling=6)
+        return question(
+            running(fleet(5), standing("a", stands)),
+            [one],
+            [need("a", work)],
+            {"a": offers(CAPACITIES, router)},
+            at_s=NOW_S + 7200,
+        )
+
+    assert {"a": "2 x 1g.10gb + 1 x whole"} == goals(scene("1 x 3g.40gb", 0.2), scene("1 x 3g.40gb", 1.2))
+    stands = "1 x 2g.20gb + 1 x whole"
+    assert {"a": stands} == goals(scene("1 x 3g.40gb", 0.2), scene(stands, 1.2))
+
+
 @pytest.mark.parametrize(
     ("stands", "before", "work", "goal"),
     [
