@@ -8,7 +8,7 @@ then, and the reason names the writer, the field and what its owner changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, cast
@@ -19,7 +19,7 @@ from fleet.change import ChangeSet, Step
 from fleet.cluster import Fleet, Standing
 from fleet.errors import RefusedError
 from fleet.shape import SHARE_SIZES, Shape
-from fleet.workload import Way, WorkloadKey
+from fleet.workload import Way, Workload, WorkloadKey
 from fleet.writers import Writer
 
 NO_MECHANISMS: Mapping[WorkloadKey, str] = MappingProxyType({})
@@ -33,6 +33,12 @@ def with_ways(
     Nothing is written for one whose own pods have shares while `mechanisms` names one that makes none.
     """
     return cast("Cluster", _Ways(cluster, ways, mechanisms))
+
+
+def as_described(cluster: Cluster, workloads: Iterable[Workload]) -> Cluster:
+    """Return the cluster as it is acted on for workloads, each in its way and by its mechanism."""
+    described = tuple(workloads)
+    return with_ways(cluster, {w.key: w.way for w in described}, {w.key: w.mechanism for w in described})
 
 
 class _Ways:

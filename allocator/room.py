@@ -101,7 +101,7 @@ class Room:
                 cards.append(device.gpu)
             if pods.gathers:
                 copies[pool.node] += 1
-                trial.nearer(beside for beside in of_node[pool.node] if beside.name not in full | {pool.name})
+                trial.nearer(p for p in of_node[pool.node] if p is not pool and p.name not in full)
         after = replace(
             self,
             ledger=ledger,

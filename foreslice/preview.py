@@ -17,7 +17,7 @@ from actuator.gate import Terms
 from actuator.objects.rehearsal import sketches
 from actuator.outcome import Outcome, StepResult
 from actuator.ports import Cluster, Rewrite
-from actuator.ways import with_ways
+from actuator.ways import as_described
 from allocator.decide import Decision, Question, plan
 from fleet.change import ChangeSet, Step
 from fleet.cluster import Fleet
@@ -82,9 +82,7 @@ def _live(settings: Settings, folder: Path) -> Preview:
         if surroundings.cluster is None:
             raise UnavailableError("no cluster is seen, so nothing would be written")
         loop.plan()
-        workloads = workloads_of(settings)
-        ways, mechanisms = {w.key: w.way for w in workloads}, {w.key: w.mechanism for w in workloads}
-        preview = of_loop(loop, with_ways(surroundings.cluster, ways, mechanisms))
+        preview = of_loop(loop, as_described(surroundings.cluster, workloads_of(settings)))
         if settings.cluster.kind == "embedded":
             preview = replace(preview, conditions=(*preview.conditions, SIMULATED))
         return preview

@@ -65,11 +65,7 @@ class Repartition:
         """Work out which nodes should be cut otherwise.
 
         It is planned for the time by which all nodes that would have to change could have, one after the
-        other: a change that is needed later than that is made later.
-
-        Args:
-            ask: Returns what would be decided on if every addition took so many seconds longer.
-            now_s: Time, seconds since the epoch.
+        other: a change that is needed later than that is made later. See `Ahead.plan`.
         """
         followed = self._under_way.followed()
         try:
@@ -97,23 +93,14 @@ class Repartition:
         That is what replicas carry that have to leave a node under way: it has to be carried elsewhere before
         they may go. And what those were to carry that wait for instances which no card is cut into any more.
         """
-        needs, begun = (
-            with_waiting(question),
-            self._under_way.begun,
-        )  # plans ask beside the tick, which may end it
+        needs = with_waiting(question)
+        begun = self._under_way.begun  # once: plans ask beside the tick, which may end it
         return needs if begun is None else raised(replace(question, needs=needs), begun)
 
     def turn(
         self, question: Question, terms: Mapping[WorkloadKey, Terms], stops: Halt, now_s: float
     ) -> tuple[str, ...]:
-        """Make the next step of the node under way, or begin with another, and return what is to be said.
-
-        Args:
-            question: What is decided on in this tick.
-            terms: What must hold for each workload, without what `raised` adds.
-            stops: Why nothing is written, or nothing moved.
-            now_s: Time, seconds since the epoch.
-        """
+        """Make the next step of nodes under way, or begin with another, see `Ahead.turn`."""
         if not self._rules.acting or stops.everything:
             return self._said
         first = self._under_way.begun
@@ -167,9 +154,7 @@ class Repartition:
         """Return what a node is cut into, `None` where its layout is not ours to change now."""
         view, _ = node_view(body, configs)
         name, shown = view.name, shown_by(view, configs)
-        rests = self._under_way.is_left(name, now_s) or self._rules.rests(
-            progress_of(body), changes_of(body), now_s
-        )
+        rests = self._rules.rests(progress_of(body), changes_of(body), now_s)
         is_closed = not takes_pods(body) and not _is_only_held(body, configs)
         if rests or self._under_way.is_left(name, now_s) or is_closed or any(unready(view)):
             return None

@@ -45,9 +45,7 @@ class Reslicing:
     def plan(self, ask: Callable[[float], Question | None], now_s: float) -> None:
         """Work out which idle nodes should offer their cards how often by the time that one can be changed.
 
-        Args:
-            ask: Returns what would be decided on if every addition took so many seconds longer.
-            now_s: Time, seconds since the epoch.
+        See `Ahead.plan`.
         """
         followed = self._under_way.followed()
         try:
@@ -74,7 +72,7 @@ class Reslicing:
     def turn(
         self, question: Question, terms: Mapping[WorkloadKey, Terms], stops: Halt, now_s: float
     ) -> tuple[str, ...]:
-        """Make the next step of the node under way, or begin with another, and return what is to be said."""
+        """Make the next step of nodes under way, or begin with another, see `Ahead.turn`."""
         del question, terms  # nobody is moved
         if not self._rules.acting or stops.everything:
             return self._said

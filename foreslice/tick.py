@@ -19,7 +19,7 @@ from actuator.outcome import StepResult
 from actuator.ports import Cluster
 from actuator.publish import Publisher
 from actuator.standby.keeper import Done
-from actuator.ways import with_ways
+from actuator.ways import as_described
 from allocator.decide import Decision, Question, additions, cards_if_packed, plan
 from allocator.lead import lead_times_s
 from allocator.need import Evidence, Need, Timing, need_of, reactive_rate_per_s
@@ -143,10 +143,7 @@ class Loop:
         self._clock = clock
         self._metrics = metrics
         self._observatory = observatory
-        self._cluster = None
-        if cluster is not None:
-            ways, mechanisms = {w.key: w.way for w in workloads}, {w.key: w.mechanism for w in workloads}
-            self._cluster = with_ways(cluster, ways, mechanisms)
+        self._cluster = as_described(cluster, workloads) if cluster is not None else None
         self._rules = rules
         self._executor = (
             Executor(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import log
+from typing import TypeGuard
 
 from fleet.demand import DemandOrigin, Mix, NowReading
 from fleet.sample import Idle, Reason, Sample, Unknown, Value, known
@@ -106,7 +107,7 @@ def _busiest_per_s(pods: Iterable[Pod]) -> float:
     return max((known(_arrived([pod], ())[1]) or 0.0 for pod in pods), default=0.0) / WINDOW_S
 
 
-def _is_unknown(sample: Sample) -> bool:
+def _is_unknown(sample: Sample) -> TypeGuard[Unknown]:
     return isinstance(sample, Unknown) and sample.reason is not Reason.NOT_EXPORTED
 
 
@@ -198,7 +199,7 @@ def _producers_missing(
     for name in sorted(expected_pods & pods.keys()):
         for signal in _VITAL:
             sample = _sample(pods[name], signal)
-            if isinstance(sample, Unknown) and _is_unknown(sample):
+            if _is_unknown(sample):
                 yield f"{signal} of pod {name} unknown: {sample.reason}"
     for name in sorted(routers):
         sample = routers[name][Signal.ROUTER_ARRIVALS]

@@ -24,6 +24,10 @@ _FLAG = re.compile(r"--(gpu-memory-utilization|mem-fraction-static)(?:=|\s+)(\S+
 _BESIDE = {"gpu-memory-utilization": 0.0, "mem-fraction-static": ENGINE_BUFFER}
 """What an engine takes beside what its flag says, as a part of its share (judgement)."""
 
+_LEAST = 0.8
+"""What an engine that cannot be told takes at least, as a part of the memory reckoned with (judgement)."""
+
+_HOW = f"$({UTILISATION}) and its value in env, for which copies are given theirs"
 _VARIABLE = re.compile(r"\$\((\w+)\)")
 
 
@@ -90,12 +94,6 @@ def fitted(container: Json, shape: Shape) -> Json:
             f"{most_of(shape, container):.3g} is reckoned with: write --{_said(container)[0]} with {_HOW}"
         )
     return container
-
-
-_HOW = f"$({UTILISATION}) and its value in env, for which copies are given theirs"
-
-_LEAST = 0.8
-"""What an engine that cannot be told takes at least, as a part of the memory reckoned with (judgement)."""
 
 
 def told(container: Json, utilisation: float) -> Json:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from kubernetes.utils.quantity import parse_quantity
 
 from actuator.manifest import Json, version_of
-from actuator.mechanisms.dra import DRIVER
+from actuator.mechanisms.dra import DRIVER, SHARES
 from actuator.objects.boards import Card, Offer, known_board, published_board
 from fleet.boards import Board, Engines
 from fleet.cluster import Gpu
@@ -25,7 +25,7 @@ from fleet.ledgers.consumable import Capacity, Policy, SharedDevice
 from fleet.shape import SHARE_SIZES, SHARE_UNITS, WHOLE, Shape, share_of
 
 _KINDS = ("gpu", "mig")
-_SIZES = SHARE_SIZES["dra-shares"]
+_SIZES = SHARE_SIZES[SHARES]
 _ENGINES = ("copyEngines", "decoders", "encoders", "jpegEngines", "ofaEngines")
 _SLICE_COUNTER = re.compile(r"memory-slice-(\d+)")
 _SLICE_CAPACITY = re.compile(r"memorySlice(\d+)")

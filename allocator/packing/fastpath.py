@@ -102,11 +102,11 @@ def adjust(stocks: tuple[Stock, ...], ask: Ask, prices: Floats, stand: Stand) ->
 
     The cheapest configurations at the stored prices are tried out on the cards: the one whose pieces and
     newly opened cards cost least is taken, the present one if it is a fiftieth of a card from that, of equals
-    the one that starts fewest replicas. Every seat is legal
-    beside those in use, and what is left stays in use until the new replicas run: so long nodes have the CPU,
-    the memory and the places for both, and queues let both through. `None` where that holds for none of the
-    configurations, and for a workload with replicas over several cards, which a plan seats. `prices` are what
-    pieces cost this workload as of the last full packing of the same stocks (`prices_to`).
+    the one that starts fewest replicas. Every seat is legal beside those in use, and what is left stays in
+    use until the new replicas run: so long nodes have the CPU, the memory and the places for both, and queues
+    let both through. `None` where that holds for none of the configurations, and for a workload with replicas
+    over several cards, which a plan seats. `prices` are what pieces cost this workload as of the last full
+    packing of the same stocks (`prices_to`).
     """
     cards = stand.cards
     if any(seat.shape.cards > 1 for card in cards for seat, key in card.held.items() if key == ask.key):
