@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from actuator.manifest import Json
-from actuator.objects.slices import amount, text_of
+from actuator.objects.slices import text_of
+from actuator.quantity import amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def card_facts(slices: Iterable[Json]) -> Iterator[CardFacts]:
                     name=device["name"],
                     uuid=text_of(device, "uuid"),
                     product=text_of(device, "productName"),
-                    memory_bytes=amount(str(memory)),
+                    memory_bytes=amount(memory),
                     compute_capability=_version(attributes, "cudaComputeCapability")[:2],
                     driver=_version(attributes, "driverVersion"),
                 )

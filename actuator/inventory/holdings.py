@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from actuator.inventory import hami, kai
 from actuator.inventory.tenants import Tenant, claims_by_pod, tenants_of
 from actuator.manifest import Json, key_of
-from actuator.objects.slices import Inventory, amount
+from actuator.objects.slices import Inventory
 from actuator.objects.standings import allocated_ids, results_of
+from actuator.quantity import amount
 from fleet.occupancy import hold_of
 from fleet.sharing import Card, Extent, Hold
 
@@ -75,7 +76,7 @@ def _of_claims(tenant: Tenant, claims: Iterable[Json], inventory: Inventory) -> 
             yield hold_of(tenant.pod, device, gpus[device.gpu].board, together)
             continue
         consumed = (result.get("consumedCapacity") or {}).get("memory", "0")
-        memory = amount(str(consumed)) or None  # a share of no memory has no bound
+        memory = amount(consumed) or None  # a share of no memory has no bound
         yield Hold(tenant.pod, device.gpu, tenant.mechanism, memory, together=together)
 
 

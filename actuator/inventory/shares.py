@@ -13,8 +13,9 @@ from actuator.manifest import Json, key_of
 from actuator.mechanisms.device_plugin import GPU, SHARED_GPU
 from actuator.mechanisms.dra import DRIVER
 from actuator.objects.pods import is_over
-from actuator.objects.slices import amount, shared_device
+from actuator.objects.slices import shared_device
 from actuator.objects.standings import results_of
+from actuator.quantity import amount
 from fleet.ledgers.time_slicing import SlicedNode
 from fleet.shape import SHARE_UNITS
 
@@ -115,7 +116,7 @@ def sliced_use(nodes: Iterable[NodeView], pods: Sequence[Json]) -> Iterator[Card
 
 def _replicas_of(pod: Json) -> int:
     limits = [(c.get("resources") or {}).get("limits") or {} for c in pod["spec"].get("containers") or []]
-    return sum(amount(str(held[name])) for held in limits for name in (GPU, SHARED_GPU) if name in held)
+    return sum(amount(held[name]) for held in limits for name in (GPU, SHARED_GPU) if name in held)
 
 
 def _consumed(claims: Iterable[Json]) -> defaultdict[tuple[str, str], list[dict[str, int]]]:
@@ -123,7 +124,7 @@ def _consumed(claims: Iterable[Json]) -> defaultdict[tuple[str, str], list[dict[
     for claim in claims:
         for result in results_of(claim):
             if "consumedCapacity" in result:
-                amounts = {name: amount(str(held)) for name, held in result["consumedCapacity"].items()}
+                amounts = {name: amount(held) for name, held in result["consumedCapacity"].items()}
                 found[result["pool"], result["device"]].append(amounts)
     return found
 

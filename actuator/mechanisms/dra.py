@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from actuator.manifest import MANAGED_BY, Json, digest_of, dns_label
-from actuator.mechanisms.selectors import SHARED, amount, guarded, request_asked
+from actuator.mechanisms.selectors import SHARED, guarded, named_amount, request_asked
 from fleet.boards import Board
 from fleet.devices import Device, DeviceRequest
 from fleet.errors import RefusedError
@@ -173,7 +173,7 @@ def _asked(part: Json) -> DeviceRequest:
     if amounts and (kind != "gpu" or count != 1):
         raise RefusedError("the claim consumes capacity of MIG devices or of several cards: only of one card")
     expressions = (selector["cel"]["expression"] for selector in part.get("selectors") or ())
-    named = tuple(sorted((name, amount(str(held))) for name, held in amounts.items()))
+    named = tuple(sorted((name, named_amount(held)) for name, held in amounts.items()))
     return replace(request_asked(kind, expressions), count=count, amounts=named)
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kubernetes.utils.quantity import parse_quantity
-
+from actuator.quantity import amount
 from fleet.devices import Bound, DeviceRequest
 from fleet.errors import RefusedError
 
@@ -48,9 +47,11 @@ def request_asked(kind: str, expressions: Iterable[str]) -> DeviceRequest:
             text = clause.strip()
             must_share |= _SHARED.fullmatch(text) is not None
             if match := _COMPARED.fullmatch(text):
-                bounds.append(Bound(match["capacity"], match["operator"], amount(match["amount"])))
+                bounds.append(Bound(match["capacity"], match["operator"], named_amount(match["amount"])))
             elif match := _BEYOND.fullmatch(text):
-                bounds.append(Bound(match["capacity"], _BEYONDS[match["beyond"]], amount(match["amount"])))
+                bounds.append(
+                    Bound(match["capacity"], _BEYONDS[match["beyond"]], named_amount(match["amount"]))
+                )
             elif match := _EQUALS.fullmatch(text) or _AMONG.fullmatch(text):
                 name = match["attribute"]
                 texts = (match["text"],) if match.re is _EQUALS else tuple(_TEXT.findall(match["texts"]))
@@ -84,9 +85,9 @@ def guarded(attribute: str, texts: tuple[str, ...], *, is_one: bool = False) -> 
     return f"'{attribute}' in {attributes} && {attributes}.{attribute} {value}"
 
 
-def amount(quantity: str) -> int:
+def named_amount(quantity: str | float) -> int:
     """Return a quantity as a whole number; `RefusedError` if it is none."""
     try:
-        return int(parse_quantity(quantity))  # type: ignore[no-untyped-call]  # shipped without types
+        return amount(quantity)
     except ValueError as error:
         raise RefusedError(f"the claim names no quantity: {quantity}") from error

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from decimal import Decimal
-from functools import lru_cache
-from math import ceil
-
-from kubernetes.utils.quantity import parse_quantity
 
 from actuator.manifest import Json, labels_of
 from actuator.objects.pods import is_over
+from actuator.quantity import amount, milli
 from fleet.host import NOTHING, Host, HostAmount
-
-MILLI = 1000
 
 
 def hosts_of(nodes: Iterable[Json], pods: Iterable[Json], label: str) -> dict[str, Host]:
@@ -41,7 +35,7 @@ def _host(node: Json, taken: HostAmount, label: str) -> Host:
         return Host(domain, NOTHING)
     if not there:
         return Host(domain)
-    return Host(domain, _amount(there) + HostAmount(pods=_whole(there.get("pods", "0"))) - taken)
+    return Host(domain, _amount(there) + HostAmount(pods=amount(there.get("pods", "0"))) - taken)
 
 
 def host_amount(spec: Json) -> HostAmount:
@@ -78,22 +72,8 @@ def _asked(resources: Json | None) -> Json:
 
 
 def _amount(resources: Json) -> HostAmount:
-    return HostAmount(_milli(resources.get("cpu", "0")), _whole(resources.get("memory", "0")))
+    return HostAmount(milli(resources.get("cpu", "0")), amount(resources.get("memory", "0")))
 
 
 def _each(of: Callable[[int, int], int], one: HostAmount, other: HostAmount) -> HostAmount:
     return HostAmount(of(one.cpu_m, other.cpu_m), of(one.memory_bytes, other.memory_bytes))
-
-
-@lru_cache(maxsize=4096)
-def _parsed(quantity: str) -> Decimal:
-    parsed: Decimal = parse_quantity(quantity)  # type: ignore[no-untyped-call]  # shipped without types
-    return parsed
-
-
-def _milli(quantity: str) -> int:
-    return ceil(_parsed(quantity) * MILLI)
-
-
-def _whole(quantity: str) -> int:
-    return ceil(_parsed(quantity))

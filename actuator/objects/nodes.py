@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from actuator.manifest import Json, labels_of
 from actuator.mechanisms.device_plugin import GPU, PRODUCT_LABEL, REPLICAS_LABEL, SHARED_GPU, profile_of
-from actuator.objects.slices import amount
+from actuator.quantity import amount
 from fleet.boards import BOARDS, Board
 
 _SINGLE = re.compile(r"-MIG-(\d+g\..+)$")
@@ -47,11 +47,11 @@ def offered_by(node: Json) -> Offered:
     product = re.sub(r"(-SHARED|-MIG-.*)+$", "", labelled)
     allocatable, capacity = status.get("allocatable") or {}, status.get("capacity") or {}
     named = ((profile_of(name), count) for name, count in allocatable.items())
-    instances = {profile: amount(str(count)) for profile, count in named if profile is not None}
+    instances = {profile: amount(count) for profile, count in named if profile is not None}
     replicas = max(1, int(labels.get(REPLICAS_LABEL, 1)))
     # Kubelets keep old names at 0; where all cards are ill, only the capacity tells which name is in use.
     counts = {
-        name: tuple(amount(str(part.get(name, 0))) for part in (allocatable, capacity))
+        name: tuple(amount(part.get(name, 0)) for part in (allocatable, capacity))
         for name in (GPU, SHARED_GPU)
     }
     name = max(counts, key=counts.__getitem__)

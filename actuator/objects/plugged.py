@@ -18,7 +18,7 @@ from actuator.mechanisms.device_plugin import GPU, SHARED_GPU, Host, are_kept, p
 from actuator.objects.granted import resources_asked
 from actuator.objects.nodes import Offered, board_of, offered_by
 from actuator.objects.pods import is_over
-from actuator.objects.slices import amount
+from actuator.quantity import amount
 from fleet.boards import Board
 from fleet.cluster import Gpu
 from fleet.devices import Device, Pool

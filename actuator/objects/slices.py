@@ -13,11 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from kubernetes.utils.quantity import parse_quantity
-
 from actuator.manifest import Json, version_of
 from actuator.mechanisms.dra import DRIVER, SHARES
 from actuator.objects.boards import Card, Offer, known_board, published_board
+from actuator.quantity import amount
 from fleet.boards import Board, Engines
 from fleet.cluster import Gpu
 from fleet.devices import Device, DeviceId, Pool, drawn
@@ -89,7 +88,7 @@ class Inventory:
         device = self._devices.get((result["pool"], result["device"]))
         if device is None or device.shared is None or "consumedCapacity" not in result:
             return device
-        consumed = {name: amount(str(held)) for name, held in result["consumedCapacity"].items()}
+        consumed = {name: amount(held) for name, held in result["consumedCapacity"].items()}
         return device.part(result.get("shareID", ""), consumed)
 
     def kinds(self) -> tuple[tuple[Shape, Device], ...]:
@@ -267,12 +266,6 @@ def _parts(device: Device) -> Iterator[Device]:
                     yield device.part(f"{hundredths}-{number}", amounts)
 
 
-@lru_cache(maxsize=4096)
-def amount(quantity: str) -> int:
-    """Return a Kubernetes quantity as a whole number."""
-    return int(parse_quantity(quantity))  # type: ignore[no-untyped-call]  # shipped without types
-
-
 def _indices(pattern: re.Pattern[str], names: Iterable[str]) -> frozenset[int]:
     return frozenset(int(match[1]) for name in names if (match := pattern.fullmatch(name)))
 
@@ -292,7 +285,7 @@ def _attributes(published: Json) -> dict[str, str]:
 def shared_device(published: Json) -> SharedDevice:
     """Return a published device as its ledger, with nothing taken."""
     capacities = {
-        name: Capacity(amount(str(held["value"])), _policy(held.get("requestPolicy")))
+        name: Capacity(amount(held["value"]), _policy(held.get("requestPolicy")))
         for name, held in sorted((published.get("capacity") or {}).items())
     }
     return SharedDevice(capacities, is_shared=bool(published.get("allowMultipleAllocations")))
@@ -302,13 +295,13 @@ def _policy(body: Json | None) -> Policy | None:
     if body is None:
         return None
     span: Json = body.get("validRange") or {}
-    bounds = {name: amount(str(span[name])) for name in ("min", "max", "step") if name in span}
+    bounds = {name: amount(span[name]) for name in ("min", "max", "step") if name in span}
     return Policy(
-        default=amount(str(body["default"])) if "default" in body else None,
+        default=amount(body["default"]) if "default" in body else None,
         minimum=bounds.get("min"),
         maximum=bounds.get("max"),
         step=bounds.get("step"),
-        values=tuple(amount(str(value)) for value in body.get("validValues") or []),
+        values=tuple(amount(value) for value in body.get("validValues") or []),
     )
 
 

@@ -19,7 +19,7 @@ from actuator.objects.granted import resources_asked
 from actuator.objects.nodes import board_of, offered_by
 from actuator.objects.pods import is_over
 from actuator.objects.restraints import spared_by
-from actuator.objects.slices import amount
+from actuator.quantity import amount
 from actuator.slicing.config import Config, config_in, replicas_in, with_replicas
 from fleet.boards import Board
 from fleet.errors import RefusedError
@@ -115,13 +115,13 @@ def _shows(node: Json, replicas: int) -> bool:
     Feature discovery has to have seen it too: by its label we tell a time slice from a card.
     """
     allocatable = (node.get("status") or {}).get("allocatable") or {}
-    offered = sum(amount(str(allocatable.get(name, 0))) for name in (GPU, SHARED_GPU))
+    offered = sum(amount(allocatable.get(name, 0)) for name in (GPU, SHARED_GPU))
     return offered == SlicedNode(_cards(node), replicas).offered > 0 and offered_by(node).replicas == replicas
 
 
 def _cards(node: Json) -> int:
     """Return how many cards a node has, 0 where feature discovery does not say."""
-    return amount(str(labels_of(node).get(COUNT_LABEL, 0)))
+    return amount(labels_of(node).get(COUNT_LABEL, 0))
 
 
 def _objections(node: Json, goal: Goal, wanted: int, *, is_begun: bool) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from actuator.manifest import Json
-from actuator.objects.slices import amount
+from actuator.quantity import amount
 from foreslice.doctor import cel
 from foreslice.doctor.sheet import Sheet
 

@@ -5,7 +5,8 @@ import copy
 import pytest
 import yaml
 
-from actuator.objects.slices import SliceReader, amount
+from actuator.objects.slices import SliceReader
+from actuator.quantity import amount
 from fleet.boards import A100_80GB, H100_80GB
 from fleet.devices import DeviceRequest, first_fit, ledger_of
 from fleet.shape import SHARE_SIZES, Shape
@@ -323,11 +324,3 @@ def test_a_node_that_went_away_and_came_back_is_read_again():
     assert () == reader.read([]).gpus
 
     assert 1 == len(reader.read(h100_slices()).gpus)
-
-
-@pytest.mark.parametrize(
-    ("expected", "quantity"),
-    [(8, "8"), (42412802048, "40448Mi"), (85899345920, "80Gi"), (1_500_000, "1500k"), (0, "0")],
-)
-def test_quantities_are_whole_numbers(expected, quantity):
-    assert expected == amount(quantity)
