@@ -19,6 +19,7 @@ from capacity.fit import Fit
 from fleet.boards import Board
 from fleet.demand import Mix, PeakForecast
 from fleet.errors import RefusedError
+from fleet.shape import Shape
 from fleet.workload import Workload, WorkloadKey
 from foreslice.fitting import Fitting, Pods
 from predictor.demand import HISTORY_SIGNALS, USUAL_BUCKETS, demand_history
@@ -76,6 +77,10 @@ class Outlook:
     def is_blind(self) -> bool:
         """Whether no history has been read yet: work and capacity are not known, only what is offered."""
         return self.end_s == BEFORE_ANY_S
+
+    def carried(self, pods: Mapping[str, Shape]) -> dict[str, float]:
+        """Return the work that each pod carries, by the shape it runs on; those of which it is known."""
+        return {pod: work for pod, shape in pods.items() if (work := self.offers.works.get(shape))}
 
     @property
     def hour_peak(self) -> float:

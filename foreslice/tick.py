@@ -363,6 +363,7 @@ class Loop:
                 outlooks[workload.key].mix,
                 workload.slo,
                 fresh.get(workload.key, frozenset()),
+                outlooks[workload.key].carried(ready.get(workload.key, {})),
             )
             for workload in self._workloads
             if workload.key in samples

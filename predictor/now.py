@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import log
+from types import MappingProxyType
 from typing import TypeGuard
 
 from fleet.demand import DemandOrigin, Mix, NowReading
@@ -44,6 +45,7 @@ def now_reading(
     last_mix: Mix | None,
     slo: Slo = UNBOUND,
     fresh_pods: frozenset[str] = frozenset(),
+    carries: Mapping[str, float] = MappingProxyType({}),
 ) -> NowReading:
     """Return what the newest readings say, and why they must not support a removal if they must not.
 
@@ -53,7 +55,8 @@ def now_reading(
     lower bound when others did not; that is a reason for distrust, not for silence.
 
     Pods that cannot have been read yet are no reason for distrust, as long as half or more have been: each
-    may have been sent what the busiest pod was, which is told beside what was counted. Nothing is idle then.
+    may have been sent what the busiest pod was, and the more the more it carries, as routers by load send.
+    That is told beside what was counted. Nothing is idle then.
 
     Args:
         samples: Newest readings, of `NOW_SIGNALS`.
@@ -61,6 +64,7 @@ def now_reading(
         last_mix: Token mix known before; it stands where too little finished in the last minute.
         slo: Objectives; while a mean is beyond its objective's limit, the objective is taken to be missed.
         fresh_pods: Those of the expected that have been ready for less than `FRESH_S`.
+        carries: Work that a pod carries, above 0; a pod that is not named carries as much as any other.
     """
     pods = {name: pod for name, pod in samples.pods.items() if name in expected_pods or _counts_requests(pod)}
     unread = frozenset(name for name in fresh_pods & expected_pods if not _is_read(pods.get(name, {})))
@@ -84,7 +88,7 @@ def now_reading(
         workload=samples.workload,
         at_s=samples.at_s,
         arrivals_per_s=_per_s(arrived, is_confirmed=not (distrust or unread) and is_running),
-        unseen_per_s=0.0 if origin is DemandOrigin.ROUTER else len(unread) * _busiest_per_s(read.values()),
+        unseen_per_s=0.0 if origin is DemandOrigin.ROUTER else _unseen_per_s(unread, read, carries),
         waiting=waiting,
         running=running,
         mix=mix,
@@ -102,9 +106,15 @@ def _is_read(pod: Pod) -> bool:
     return bool(pod) and not any(_is_unknown(_sample(pod, signal)) for signal in (*_VITAL, Signal.TTFT_COUNT))
 
 
-def _busiest_per_s(pods: Iterable[Pod]) -> float:
-    """Return the most that one pod was sent."""
-    return max((known(_arrived([pod], ())[1]) or 0.0 for pod in pods), default=0.0) / WINDOW_S
+def _unseen_per_s(unread: Iterable[str], read: Mapping[str, Pod], carries: Mapping[str, float]) -> float:
+    """Return the most that may have come to pods, by what the others were sent and what each carries."""
+    sent = {name: known(_arrived([pod], ())[1]) or 0.0 for name, pod in read.items()}
+
+    def most(new: str) -> float:
+        larger = (carries[new] / carries[old] if {new, old} <= carries.keys() else 1.0 for old in sent)
+        return max((max(1.0, by) * came for by, came in zip(larger, sent.values(), strict=True)), default=0.0)
+
+    return sum(map(most, unread)) / WINDOW_S
 
 
 def _is_unknown(sample: Sample) -> TypeGuard[Unknown]:

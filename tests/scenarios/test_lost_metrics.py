@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from foreslice.newcomers import YOUNG_S
 from predictor.now import FRESH_S
 from tests.builders.fleet import key
 from tests.builders.ticking import NOON, START_S, Scene, need, steady
@@ -20,12 +21,13 @@ class Watched:
         self._lost = lost
         [self._stands] = self.scene.cluster.fleet.standings
 
-    def ready(self, since_s):
+    def ready(self, since_s, name=None):
         """Let those be ready since so many seconds after noon, by their nodes' clocks; `None`: not."""
         replicas = [replace(one, ready_at_s=NOON_S - 3600) for one in self._stands.own.replicas]
         at_s = None if since_s is None else NOON_S + since_s
         for number in range(-self._lost, 0):
-            replicas[number] = replace(replicas[number], ready_at_s=at_s, is_ready=at_s is not None)
+            pod = name or replicas[number].pod
+            replicas[number] = replace(replicas[number], pod=pod, ready_at_s=at_s, is_ready=at_s is not None)
         scraped = tuple(one.pod for one in replicas[: -self._lost])
         own = replace(self._stands.own, replicas=tuple(replicas))
         fleet = replace(self.scene.cluster.fleet, standings=(replace(self._stands, variants=(own,)),))
@@ -73,6 +75,19 @@ def test_pods_of_whom_nothing_is_read_support_no_removal(lost, before_s, since_s
         else:
             assert f"{lost} of 4 ready pods not scraped" in watched.distrust(at_s)[0]
     assert [] == watched.removals
+
+
+@pytest.mark.parametrize(("lived_s", "is_excused"), [(YOUNG_S - 1, False), (YOUNG_S, True)])
+def test_who_comes_in_the_place_of_one_that_was_lost_young_is_nobody_new(lived_s, is_excused):
+    """Pods that fail, and are made anew under another name again and again: the third is no more new."""
+    watched = Watched(1)
+    watched.ready(None)
+    watched.look(-60)
+    for number, at_s in enumerate((0, lived_s, 2 * lived_s)):
+        watched.ready(at_s, name=f"try-{number}")
+        for later_s in range(0, int(lived_s), 100):
+            watched.look(at_s + later_s)
+    assert is_excused == (() == watched.distrust(2 * lived_s))
 
 
 def test_who_has_just_begun_to_look_knows_nobody_as_new():

@@ -83,6 +83,23 @@ class TestRemoving:
         assert pytest.approx(0.7 * 4 / 3 if is_trusted else 0.7, rel=0.02) == asked.quiet_peak
         assert pytest.approx(0.7, rel=0.02) == asked.reactive
 
+    def test_a_larger_pod_that_cannot_have_been_scraped_yet_may_have_had_a_larger_part(self):
+        scene = Scene(steady(0.7), "3 x 3g.40gb + 1 x whole", scraped=False)
+        scene.clock.at(NOON - 1)
+        scene.loop.question()
+        [stands] = scene.cluster.fleet.standings
+        *halves, last = stands.variants
+        [whole] = last.replicas
+        last = replace(last, replicas=(replace(whole, ready_at_s=START_S + 60 * NOON - 9),))
+        stands = replace(stands, variants=(*halves, last))
+        scene.cluster.fleet = replace(scene.cluster.fleet, standings=(stands,))
+        tick = scene.learn().tick()
+
+        works = tick.outlooks[stands.key].offers.works
+        times = works[whole.shape] / works[halves[0].shape]
+        assert times > 2
+        assert pytest.approx(0.7 * (1 + times / 3), rel=0.02) == need(tick).quiet_peak
+
     def test_an_unknown_minute_in_the_quiet_time_keeps_all(self):
         script = steady(0.7)
         script[NOON - 5] = np.nan

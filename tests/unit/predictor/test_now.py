@@ -1,6 +1,7 @@
 """What one instant query in the tick says of demand, and whether it may support a removal."""
 
 import math
+from types import MappingProxyType
 
 import pytest
 
@@ -42,10 +43,10 @@ def router(arrivals, **more):
     }
 
 
-def reading(pods, expected=None, last_mix=None, fresh=()):
+def reading(pods, expected=None, last_mix=None, fresh=(), carries=MappingProxyType({})):
     expected = frozenset(pods if expected is None else expected)
     samples = InstantSamples(KEY, 1000.0, pods)
-    return now_reading(samples, expected, last_mix, fresh_pods=frozenset(fresh))
+    return now_reading(samples, expected, last_mix, fresh_pods=frozenset(fresh), carries=carries)
 
 
 def test_a_healthy_fleet_is_trusted():
@@ -102,6 +103,21 @@ ONE_SCRAPE = pod(completions=TOO_FEW, first_tokens=TOO_FEW, tokens=(TOO_FEW, TOO
 def test_a_pod_too_new_to_have_been_read_is_no_reason_for_distrust_and_may_have_had_its_part(pods):
     now = reading(pods, {"a", "b", "new"}, fresh={"new"})
     assert ((), Value(1.5), 1.0) == (now.distrust, now.arrivals_per_s, now.unseen_per_s)
+
+
+@pytest.mark.parametrize(
+    ("expected", "carries"),
+    [
+        (1.0, {}),
+        (2.0, {"a": 0.5, "b": 0.25, "new": 1.0}),
+        (1.0, {"a": 0.5, "b": 0.5, "new": 0.25}),
+        (2.0, {"a": 1.0, "b": 0.25, "new": 1.0}),
+        (1.0, {"a": 0.5, "b": 0.25}),
+    ],
+)
+def test_what_carries_more_may_have_been_sent_more(expected, carries):
+    pods = {"a": pod(), "b": pod(completions=30)}
+    assert expected == reading(pods, {"a", "b", "new"}, fresh={"new"}, carries=carries).unseen_per_s
 
 
 def test_what_a_router_counts_misses_no_pod():
