@@ -42,7 +42,8 @@ def renewed(aim: Target, question: Question) -> Mapping[WorkloadKey, Configurati
     cards = cards_of(question.fleet, problem.stocks)
     now, then = tableau_of(standing_on(problem, cards, recut=0.0, restart=0.0)), aim.packing.tableau
     pieces = [[stock.pieces for stock in one.problem.stocks] for one in (now, then)]
-    if pieces[0] != pieces[1] or now.limits.size != then.limits.size:
+    limits = [[limit.name for limit in one.limiting] for one in (now, then)]
+    if pieces[0] != pieces[1] or limits[0] != limits[1]:
         return aim.goals
     prices, goals = aim.packing.worth, dict(aim.goals)
     teams = room_of(question.fleet, question.workloads, question.market).teams

@@ -24,16 +24,21 @@ class Limit:
     """One thing that there is only so much of.
 
     Attributes:
-        name: What it is and how much of it there is, one clause.
+        name: What it is; a limit of the same name at another time is the same limit.
+        there: How much of it there is, with its unit.
         amount: How much may be taken.
         weights: What one replica of each workload takes for each unit of its piece, shape (n,).
         board: Kind of card whose replicas take of it, one unit a replica; `None` = all, as KAI counts them.
     """
 
     name: str
+    there: str
     amount: float
     weights: NDArray[np.float64]
     board: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.there}"
 
     def of(self, piece: Shape) -> float:
         """Return the units that a replica on a piece takes."""
@@ -51,7 +56,7 @@ def _of_queues(problem: Problem) -> Iterator[Limit]:
         # KAI asks a queue for up to a hundredth more than a share counts then.
         takes_shares = any(s.hundredths for ask in problem.asks if name in ask.queues for s in ask.works)
         amount = max(0.0, gpus - (SLACK_GPUS if takes_shares else 0.0))
-        yield Limit(f"queue {name}: {gpus:g} GPUs", amount, np.array(mine, dtype=float))
+        yield Limit(f"queue {name}", f"{gpus:g} GPUs", amount, np.array(mine, dtype=float))
 
 
 def _of_nodes(problem: Problem) -> Iterator[Limit]:
@@ -65,7 +70,7 @@ def _of_nodes(problem: Problem) -> Iterator[Limit]:
         of = f"of nodes with {board}"
         if len(known) == len(hosts) and cores.any():
             amount = max(0.0, total.cpu_m / MILLI)
-            yield Limit(f"CPU {of}: {amount:g} cores", amount, cores, board)
+            yield Limit(f"CPU {of}", f"{amount:g} cores", amount, cores, board)
         if len(known) == len(hosts) and gib.any():
             amount = max(0.0, total.memory_bytes / GIB)
-            yield Limit(f"memory {of}: {amount:g} GiB", amount, gib, board)
+            yield Limit(f"memory {of}", f"{amount:g} GiB", amount, gib, board)

@@ -54,8 +54,8 @@ class Packing:
             for stock, saved in zip(problem.stocks, bound.stock.tolist(), strict=True)
         ]
         scarce += [
-            (saved, name)
-            for name, saved in zip(self.tableau.limit_names, bound.prices.limit.tolist(), strict=True)
+            (saved, str(limit))
+            for limit, saved in zip(self.tableau.limiting, bound.prices.limit.tolist(), strict=True)
         ]
         dearest = sorted(scarce, key=lambda one: (-one[0], one[1]))
         return tuple(

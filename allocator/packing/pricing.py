@@ -140,7 +140,7 @@ def unit_prices(tableau: Tableau, kind: Kind, prices: Prices) -> tuple[Floats, I
     width = kind.width
     by_domain = np.stack([prices.piece[first : first + width] for first in kind.domains])
     spread = tableau.is_spread[kind.asks]
-    limits = (tableau.weights[kind.asks] * prices.limit) @ kind.charges
+    limits = _limits_paid(tableau, kind, kind.asks, prices)
     lowest = by_domain.min(axis=0)[None, :] + limits
     mean = by_domain.mean(axis=0)[None, :] + limits
     usable = kind.capacity > 0
@@ -153,8 +153,14 @@ def prices_to(tableau: Tableau, row: int, prices: Prices) -> Floats:
     piece = prices.piece.copy()
     for kind in tableau.kinds:
         for first in kind.domains:
-            piece[first : first + kind.width] += (tableau.weights[row] * prices.limit) @ kind.charges
+            piece[first : first + kind.width] += _limits_paid(tableau, kind, row, prices)
     return piece
+
+
+def _limits_paid(tableau: Tableau, kind: Kind, rows: Ints | int, prices: Prices) -> Floats:
+    """Return what workloads pay on each piece for what it takes of limits that bind, (K,) or (n, K)."""
+    paid: Floats = (tableau.weights[rows] * prices.limit) @ kind.charges
+    return paid
 
 
 def _of_kind(tableau: Tableau, kind: Kind, prices: Prices, level: float) -> Columns:

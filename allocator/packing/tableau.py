@@ -60,7 +60,7 @@ class Tableau:
         weights: What each workload's replicas take of each limit for a unit of their piece, shape (n, L).
         limits: How much of each limit may be taken, shape (L,).
         now: Replicas that run now by piece, shape (n, P).
-        limit_names: What the limits are.
+        limiting: What the limits are.
     """
 
     problem: Problem
@@ -75,7 +75,7 @@ class Tableau:
     weights: Floats
     limits: Floats
     now: Ints
-    limit_names: tuple[str, ...]
+    limiting: tuple[Limit, ...]
 
     @property
     def pieces(self) -> int:
@@ -105,7 +105,7 @@ def tableau_of(problem: Problem) -> Tableau:
         weights=np.array([limit.weights for limit in limits]).reshape(len(limits), len(asks)).T,
         limits=np.array([limit.amount for limit in limits], dtype=float),
         now=_now(problem, offsets),
-        limit_names=tuple(limit.name for limit in limits),
+        limiting=limits,
     )
 
 

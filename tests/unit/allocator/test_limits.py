@@ -18,7 +18,7 @@ LARGE = HostAmount(2000, 64 * GIB, 1)
 def test_queues_come_first_each_with_those_who_are_in_it():
     asked = problem(ask("a", queues=("x",)), ask("b", queues=("x", "y")), queues={"x": 4.0, "y": 2.5})
     x, y = limits_of(asked)
-    assert ("queue x: 4 GPUs", 4.0, [1.0, 1.0], None) == (x.name, x.amount, x.weights.tolist(), x.board)
+    assert ("queue x: 4 GPUs", 4.0, [1.0, 1.0], None) == (str(x), x.amount, x.weights.tolist(), x.board)
     assert ("queue y: 2.5 GPUs", 2.5, [0.0, 1.0]) == (y.name, y.amount, y.weights.tolist())
 
 
@@ -59,7 +59,7 @@ def test_nodes_with_one_kind_of_card_are_added_up_over_domains():
         stock("a", A100_80GB, host=HostAmount(500, GIB, 9)),
     )
     found = [
-        (one.name, one.amount, one.weights.tolist(), one.board)
+        (str(one), one.amount, one.weights.tolist(), one.board)
         for one in limits_of(problem(ask(host=LARGE), stocks=stocks))
     ]
     assert [

@@ -106,6 +106,18 @@ def test_queues_bind(limit, goal):
     assert goal == goals(before, now)["a"]
 
 
+def test_with_another_queue_that_binds_the_goals_stay_and_with_more_or_less_of_the_same_they_do_not():
+    """What one of the other queue's GPUs is worth is not known before the next packing."""
+
+    def scene(work, queue, limit):
+        queues = {queue: Queue(queue, quota=UNLIMITED, limit=limit)}
+        return replace(asked(cards=2, a=work), market=Market(queues=queues, queue_of={key("a"): queue}))
+
+    before = scene(0.4, "team", 7.0)
+    assert "1 x 3g.40gb" == goals(before, scene(0.9, "others", 7.0))["a"]
+    assert ["1 x whole"] * 2 == [goals(before, scene(0.9, "team", limit))["a"] for limit in (7.0, 9.0)]
+
+
 @pytest.mark.parametrize("left", [HostAmount(cpu_m=500, pods=9), NOTHING], ids=["too little CPU", "cordoned"])
 def test_nodes_bind(left):
     def scene(work):
