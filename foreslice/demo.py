@@ -78,7 +78,7 @@ def tell(days: list[Replayed], day: Day, title: str, console: Console) -> None:
 
 def played(day: Day, console: Console) -> list[Replayed]:
     """Return what comes of every policy, as many at a time as there are cores, and show how far they are."""
-    workers = min(len(Policy), os.cpu_count() or 1)
+    workers = min(len(Policy), len(os.sched_getaffinity(0)))
     with Manager() as manager, ProcessPoolExecutor(workers) as pool, View(console, list(Policy)) as view:
         turns: Queue[Progress] = manager.Queue()
         # The long runs first, so that all workers finish at about the same time.
