@@ -9,6 +9,7 @@ import numpy as np
 from foreslice.proof.books import Book
 from foreslice.proof.setting import Setting
 from predictor.ports import Floats
+from predictor.value.draws import draws_of
 from predictor.value.ledger import Ledger
 from predictor.value.worth import Value, value_of
 
@@ -121,8 +122,7 @@ def aim_that_kept(settings: Ledger, allowed: float, by_day: int) -> float:
 
 def _unserved(settings: Ledger, quantile: float) -> Floats:
     """Return a quantile, over draws of the blocks, of the share of its work that each setting left."""
-    blocks = len(settings.asked)
-    drawn = np.random.default_rng(0).multinomial(blocks, np.full(blocks, 1 / blocks), DRAWS).T
+    drawn = draws_of(len(settings.asked), DRAWS)
     shares = (settings.lacked @ drawn) / np.maximum(settings.asked @ drawn, _TINY)
     unserved: Floats = np.quantile(shares, quantile, axis=1)
     return unserved

@@ -27,6 +27,7 @@ from foreslice.standby.pool import REPLAN_S
 from foreslice.standby.terms import PoolTerms
 from predictor.ports import Floats
 from predictor.steps import DAY_S
+from predictor.value.draws import ENDS, draws_of
 from simulator.coarse import Counts
 from simulator.pool import Excess, served
 
@@ -59,10 +60,8 @@ class Placing:
     @property
     def interval(self) -> tuple[float, float]:
         """Bounds of 95 % of the ratio, over draws of blocks."""
-        blocks = len(self.by_past)
-        drawn = np.random.default_rng(0).integers(0, blocks, (DRAWS, blocks))
-        ratios = self.by_forecast[drawn].sum(axis=1) / np.maximum(self.by_past[drawn].sum(axis=1), _TINY)
-        low, high = np.quantile(ratios, (0.025, 0.975))
+        drawn = draws_of(len(self.by_past), DRAWS)
+        low, high = np.quantile((self.by_forecast @ drawn) / np.maximum(self.by_past @ drawn, _TINY), ENDS)
         return float(low), float(high)
 
 

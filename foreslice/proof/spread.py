@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from predictor.ports import Floats
+from predictor.value.draws import ENDS, draws_of
 
-DRAWS, ENDS = 1000, (0.025, 0.975)
+DRAWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,6 @@ class Saving:
 
 def saved(ours: Floats, theirs: Floats) -> Saving:
     """Return what one saves over another, by what both held in each block."""
-    drawn = np.random.default_rng(0).multinomial(len(ours), np.full(len(ours), 1 / len(ours)), DRAWS).T
+    drawn = draws_of(len(ours), DRAWS)
     low, high = np.quantile(1.0 - (ours @ drawn) / (theirs @ drawn), ENDS)
     return Saving(float(1.0 - ours.sum() / theirs.sum()), float(low), float(high))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from predictor.ports import Floats
+from predictor.value.draws import ENDS, draws_of
 from predictor.value.ledger import Ledger
 
 LEAST_PRIZE = 1.05
@@ -14,9 +15,6 @@ LEAST_PRIZE = 1.05
 
 DRAWS = 300
 """Of the bootstrap."""
-
-ENDS = (0.025, 0.975)
-"""Quantiles of the draws that are the ends of the interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +65,7 @@ def value_of(
     weights = np.ones(blocks) if weights is None else weights
     if not weights @ ours.asked > 0:
         raise ValueError("no work was asked for")
-    drawn = np.random.default_rng(seed).multinomial(blocks, np.full(blocks, 1 / blocks), DRAWS)
-    columns = np.concatenate([weights[None], weights * drawn]).T
+    columns = weights[:, None] * np.column_stack([np.ones(blocks), draws_of(blocks, DRAWS, seed)])
     columns = columns[:, ours.asked @ columns > 0]
     unserved = (ours.lacked @ columns)[0] / (ours.asked @ columns)
     spent = (ours.held @ columns)[0]
