@@ -141,14 +141,18 @@ def problem_of(question: Question) -> Problem:
 
 
 def _sliced(fleet: Fleet) -> Mapping[Shape, bool]:
-    """Return the shares that nodes offer, and whether one card gives them together with other sizes.
+    """Return the shares that nodes offer, and whether every card gives them together with other sizes.
 
     A card is cut into any profile, and not into any shares. Time slices of a card are of one size; claims
-    consume what they ask for.
+    consume what they ask for. Where nodes offer a size either way, it is packed as all of them can give it.
     """
     board_of = {gpu.uuid: gpu.board.id for gpu in fleet.gpus}
     shares = (device for pool in fleet.pools for device in pool.devices if device.kind == "share")
-    return {Shape(board_of[one.gpu], one.profile or WHOLE): bool(one.part_of) for one in shares}
+    together: dict[Shape, bool] = {}
+    for one in shares:
+        shape = Shape(board_of[one.gpu], one.profile or WHOLE)
+        together[shape] = together.get(shape, True) and bool(one.part_of)
+    return together
 
 
 def _stocks(fleet: Fleet, shapes: set[Shape], prices: Mapping[str, float], *, apart: bool) -> Iterator[Stock]:

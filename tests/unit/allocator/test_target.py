@@ -181,6 +181,20 @@ def test_each_part_of_a_card_that_claims_consume_has_a_seat_of_its_own():
     ).goals
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+def test_what_nodes_offer_as_time_slices_and_as_parts_to_consume_is_packed_as_both_can_give_it(is_first):
+    """A card cannot give half of itself as a time slice beside a quarter that is consumed."""
+    nodes = (consumable(1, "node-a"), time_sliced(1, 2, "node-b"))
+    first, second = nodes if is_first else reversed(nodes)
+    both = replace(first, gpus=first.gpus + second.gpus, pools=first.pools + second.pools)
+    scene = replace(both, standings=(standing("a", "1 x 50/100"),))
+    works = offers({"50/100": 0.45, "25/100": 0.2})
+
+    (stock,) = problem_of(question(scene, [workload("a")], [need("a", 0.2)], {"a": works})).stocks
+
+    assert ((50,), (25,)) == (stock.slices, stock.shares)
+
+
 def test_time_slices_of_one_kind_of_card_are_none_of_another():
     sliced, other = time_sliced(1, 4), Gpu("GPU-other", "node-1", A100_80GB)
     scene = replace(sliced, gpus=(*sliced.gpus, other), standings=(standing("a", "1 x 25/100"),))
