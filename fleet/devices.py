@@ -71,6 +71,8 @@ class Device:
     def part(self, name: str, consumed: Mapping[str, int]) -> Device:
         """Return what a claim has of it that consumes so much: itself where that is all of its memory.
 
+        A part is a hundredth of the device or more: who has less of its memory has a place on it, too.
+
         Args:
             name: What tells it apart from other parts.
             consumed: Amounts by capacity.
@@ -82,7 +84,7 @@ class Device:
             self,
             name=f"{self.name}/{name}",
             kind="share",
-            profile=f"{hundredths}/{SHARE_UNITS}",
+            profile=f"{max(1, hundredths)}/{SHARE_UNITS}",
             draws=drawn(self.name, consumed),
             memory_slices=frozenset(),
             capacity={},

@@ -9,7 +9,7 @@ from actuator.objects.slices import SliceReader
 from actuator.quantity import amount
 from fleet.boards import A100_80GB, H100_80GB
 from fleet.devices import DeviceRequest, first_fit, ledger_of
-from fleet.shape import SHARE_SIZES, Shape
+from fleet.shape import SHARE_SIZES, WHOLE, Shape
 from tests.fakes.manifests import OBSERVED, h100_slices, observed
 
 
@@ -184,13 +184,14 @@ class TestShares:
         [
             ({"memory": "20389Mi"}, "share", "25/100"),
             ({"memory": "81559Mi"}, "gpu", None),
-            ({"memory": "1Mi"}, "share", "0/100"),
+            ({"memory": "1Mi"}, "share", "1/100"),
             ({}, "gpu", None),
         ],
     )
     def test_what_was_consumed_says_what_was_given(self, consumed, kind, profile):
         held = self.inventory().held(self.result(**consumed))
         assert (kind, profile) == (held.kind, held.profile)
+        assert (kind == "share") == bool(Shape("h100-80gb", held.profile or WHOLE).hundredths)
         assert ("node-h100-shares-memory", "gpu-0") == held.published
         assert [amount(consumed.get("memory", "81559Mi"))] == list(held.draws.values())
 
