@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from importlib.resources import files
 
 import plotly.graph_objects as go
 import plotly.offline
-from jinja2 import Environment, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 
 def rendered(package: str, template: str, **values: object) -> str:
     """Return a page as one HTML text with everything that it needs inside.
 
     Args:
-        package: Package in whose `data` folder the template is.
+        package: Package in whose `data` folder the template is; what it extends or imports may be in ours.
         template: Name of the template there; `plotly_js` and our `version` are known to each.
         values: What else it is about.
     """
-    text = files(package).joinpath("data", template).read_text(encoding="utf-8")
+    loader = ChoiceLoader([PackageLoader(one, "data") for one in (package, "foreslice.report")])
     return (
-        Environment(autoescape=True, undefined=StrictUndefined)
-        .from_string(text)
+        Environment(autoescape=True, undefined=StrictUndefined, loader=loader)
+        .get_template(template)
         .render(plotly_js=plotly.offline.get_plotlyjs(), version=version("foreslice"), **values)
     )
 
