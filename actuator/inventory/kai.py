@@ -19,7 +19,6 @@ from fleet.errors import InputError
 from fleet.ledgers.kai import Share
 from fleet.ledgers.queues import Queue
 
-SCHEDULER = "kai-scheduler"
 _GROUP = "runai-gpu-group"
 _DEVICE = "run.ai/reserve_for_gpu_index"
 _CONFIG_MAP = "runai/shared-gpu-configmap"

@@ -9,6 +9,7 @@ from capacity.ask import Answer
 from capacity.sustained import Binding
 from foreslice.report.figures import PALETTE
 from foreslice.report.html import div, rendered
+from foreslice.report.ink import GRID
 from foreslice.sizing.show import Asked
 
 _COLOURS = dict(zip(Binding, PALETTE, strict=False))
@@ -71,7 +72,7 @@ def rates_figure(asked: Asked) -> go.Figure:
             row=1,
             col=column,
         )
-        figure.update_xaxes(title_text="requests/s", rangemode="tozero", row=1, col=column)
+        figure.update_xaxes(title_text="requests/s", rangemode="tozero", gridcolor=GRID, row=1, col=column)
     names, rows_px = [answer.shape.name for answer in able], _ROW_PX * max(len(able), 3)
     figure.update_yaxes(categoryorder="array", categoryarray=names, autorange="reversed", ticksuffix="  ")
     figure.update_layout(

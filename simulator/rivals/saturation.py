@@ -17,7 +17,6 @@ from predictor.ports import Floats
 from simulator.coarse import Counts, Seen, Stage, Wish
 
 SATURATED = 0.80
-SPARE = 0.10
 EVERY_S = 60
 
 
