@@ -16,8 +16,8 @@ from simulator.pods import is_ready
 from simulator.sleep import Beds, Naps, SleepMode
 from simulator.sleeping_pods import SleepingContainers
 from simulator.store import ObjectStore
+from tests.builders.delays import Always
 from tests.builders.engines import Laws, Offered, workload
-from tests.builders.stage import Quick
 
 WHOLE = Shape("h100-80gb")
 NAMES = ("ant", "bee", "cat")
@@ -41,12 +41,12 @@ class Dormitory:
         offered[60:] = RATE_PER_S
         self.engines = Engines(self.workloads, Offered(offered), Laws(), 0)
         self.mode = SleepMode(self.clock, naps or Naps(1), host_gib, self._turned, self._holds)
-        inner = EngineContainers(self.store, self.engines, self.clock, Quick(), Journal())
+        inner = EngineContainers(self.store, self.engines, self.clock, Always(), Journal())
         beds = Beds({H100_80GB.id: H100_80GB}, sleepers=sleepers, **takes)
         known = {each.key: each for each in self.workloads}
         containers = SleepingContainers(self.store, inner, self.mode, beds, known)
-        start_nodes(self.store, self.clock, {"n0": [H100_80GB] * 5}, containers, Quick())
-        start_control_plane(self.store, self.clock, Quick())
+        start_nodes(self.store, self.clock, {"n0": [H100_80GB] * 5}, containers, Always())
+        start_control_plane(self.store, self.clock, Always())
         self.store.create(whole_gpu_template("shop"))
         for each in self.workloads:
             self.store.create(deployment(each, 1, has_sleep_mode=True))

@@ -18,6 +18,7 @@ from simulator.manifests import deployment, whole_gpu_template
 from simulator.node import NodeAgent
 from simulator.static_driver import BY_MEMORY, Card, static_slices
 from simulator.store import ObjectStore
+from tests.builders.delays import Always
 from tests.builders.engines import Laws, Offered, workload
 from tests.fakes.cluster import VERBS, WRITES, Killed
 
@@ -26,22 +27,6 @@ TICK_S = 10.0
 LASTS_S = 1200
 REQUESTS_PER_S = 5.0
 WEB = workload("web")
-
-
-class Quick:
-    """Delays of a cluster in which all is over soon (`simulator.delays.Delays`)."""
-
-    def schedule_s(self, _pod):
-        return 0.5
-
-    def prepare_s(self, _pod):
-        return 1.0
-
-    def image_s(self, _pod):
-        return 1.0
-
-    def engine_init_s(self, _pod):
-        return 6.0
 
 
 class Stage:
@@ -61,11 +46,11 @@ class Stage:
         offered = np.zeros((LASTS_S, 1))
         offered[60:] = REQUESTS_PER_S
         self.engines = Engines([WEB], Offered(offered), Laws(), int(START_S))
-        containers = EngineContainers(self.store, self.engines, self._clock, Quick(), Journal())
-        NodeAgent(self.store, self._clock, "n0", containers, Quick())
+        containers = EngineContainers(self.store, self.engines, self._clock, Always(), Journal())
+        NodeAgent(self.store, self._clock, "n0", containers, Always())
         shared = static_slices("n0", [Card(H100_80GB)] * 2, BY_MEMORY)
         publish(self.store, "n0", shared if is_shared else resource_slices("n0", [H100_80GB] * 2))
-        start_control_plane(self.store, self._clock, Quick())
+        start_control_plane(self.store, self._clock, Always())
         self.store.create(whole_gpu_template("shop"))
         web = deployment(WEB, replicas)
         if is_shared:

@@ -135,6 +135,18 @@ class Lab:
         until(lambda: not self.get(NODE, name)["spec"].get("taints"))
         return name
 
+    def agents_node(self, agents, boards, containers, delays, name=None):
+        """Add a node of which agents of ours are the kubelet, with these cards, and return its name."""
+        name = name or f"{self.name}-agent"
+        agents.add_nodes({name: boards}, containers, delays)
+        self.adopt(name)
+        return name
+
+    def adopt(self, node):
+        """Take a node for the lab's: its pods run there, and it goes with it."""
+        self.patch(NODE, node, {"metadata": {"labels": {LABEL: self.name}}})
+        self.made.append((NODE, node))
+
     # Pods and their claims.
 
     def pod(self, name, *, claim=None, template=None, annotations=None, **spec):

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from fleet.boards import H100_80GB
-from simulator.api import DEPLOYMENT, NODE, POD
+from simulator.api import DEPLOYMENT, POD
 from simulator.containers import EngineContainers
 from simulator.engine import Engines
 from simulator.journal import Journal
 from simulator.manifests import NAME_LABEL
+from tests.builders.delays import AT_ONCE
 from tests.builders.engines import MIX, Laws, workload
 from tests.cluster.conftest import NEWEST
-from tests.cluster.lab import LABEL, WITHIN_S, until
+from tests.cluster.lab import WITHIN_S, until
 from tests.fakes.manifests import request
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
@@ -32,19 +33,6 @@ class Steady:
         return (MIX,)
 
 
-class Quick:
-    """Delays of a fraction of a second (`simulator.delays.Delays`)."""
-
-    def prepare_s(self, pod):
-        return 0.1
-
-    def image_s(self, pod):
-        return 0.1
-
-    def engine_init_s(self, pod):
-        return 1.0
-
-
 class Town:
     """A node of two H100 whose pods run engines, advanced every second."""
 
@@ -53,11 +41,8 @@ class Town:
         self.journal = Journal()
         tenant = workload(WEB, namespace=lab.name)
         self.engines = Engines([tenant], Steady(), Laws(), int(agents.clock.now_s))
-        containers = EngineContainers(agents.api, self.engines, agents.clock, Quick(), self.journal)
-        node = f"{lab.name}-agent"
-        agents.add_nodes({node: [H100_80GB] * 2}, containers, Quick())
-        lab.patch(NODE, node, {"metadata": {"labels": {LABEL: lab.name}}})
-        lab.made.append((NODE, node))
+        containers = EngineContainers(agents.api, self.engines, agents.clock, AT_ONCE, self.journal)
+        lab.agents_node(agents, [H100_80GB] * 2, containers, AT_ONCE)
         self._pump()
 
     def tally(self):

@@ -8,19 +8,10 @@ import pytest
 from fleet.boards import H100_80GB
 from simulator.api import DEPLOYMENT, LEASE, NODE, POD, SLICE
 from simulator.rest import address
-from tests.cluster.lab import LABEL, until
+from tests.builders.delays import AT_ONCE
+from tests.cluster.lab import until
 from tests.controlplane.build import CONTROL_PLANE
 from tests.fakes.manifests import request
-
-
-class Quick:
-    """Delays of a fraction of a second (`simulator.delays.Delays`)."""
-
-    def prepare_s(self, pod):
-        return 0.1
-
-    def image_s(self, pod):
-        return 0.1
 
 
 class Notes:
@@ -49,19 +40,8 @@ class Notes:
 
 @pytest.fixture
 def start(lab, agents):
-    """Start one node of two H100 with these containers, and label it as the lab's."""
-    names = []
-
-    def build(containers):
-        name = f"{lab.name}-agent"
-        agents.add_nodes({name: [H100_80GB] * 2}, containers, Quick())
-        lab.patch(NODE, name, {"metadata": {"labels": {LABEL: lab.name}}})
-        names.append(name)
-        return name
-
-    yield build
-    for name in names:
-        lab.delete(NODE, name)
+    """Start one node of two H100 with these containers."""
+    return lambda containers: lab.agents_node(agents, [H100_80GB] * 2, containers, AT_ONCE)
 
 
 def ready_replicas(lab, name):

@@ -9,12 +9,13 @@ from actuator.kube.connect import connect
 from actuator.kube.errors import ExpiredError, error_of
 from fleet.boards import H100_80GB
 from fleet.errors import UnavailableError
-from simulator.api import DEPLOYMENT, NODE, POD
+from simulator.api import DEPLOYMENT, POD
 from simulator.rest import address
+from tests.builders.delays import AT_ONCE
 from tests.cluster.conftest import NEWEST, Agents, make_classes
 from tests.cluster.controlplane import control_plane
-from tests.cluster.lab import LABEL, Lab, until
-from tests.cluster.test_node_agents import Notes, Quick, ready_replicas
+from tests.cluster.lab import Lab, until
+from tests.cluster.test_node_agents import Notes, ready_replicas
 from tests.fakes.manifests import request
 
 
@@ -32,8 +33,7 @@ def test_agents_go_on_where_they_were_after_the_api_server_was_away(own_plane):
         before = server.request("GET", address(POD))["metadata"]["resourceVersion"]
         lab = Lab(server, "lab")
         containers = Notes()
-        agents.add_nodes({"n0": [H100_80GB] * 2}, containers, Quick())
-        lab.patch(NODE, "n0", {"metadata": {"labels": {LABEL: lab.name}}})
+        lab.agents_node(agents, [H100_80GB] * 2, containers, AT_ONCE, name="n0")
         lab.deployment("web", lab.template("half", request(profile="3g.40gb")), 2)
         until(lambda: ready_replicas(lab, "web") == 2)
 

@@ -6,7 +6,7 @@ does not insure: own capacity has to be there before it. Two others share one sl
 first one has to be woken, and once that sleeps again the other.
 """
 
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from math import inf
 from threading import Lock
@@ -36,7 +36,7 @@ from foreslice.standby.made import share_of
 from foreslice.standby.pool import Standby
 from foreslice.standby.terms import PoolTerms
 from predictor.ladder import Ladder
-from simulator.api import CLAIM, DEPLOYMENT, NODE, POD
+from simulator.api import CLAIM, DEPLOYMENT, POD
 from simulator.containers import EngineContainers
 from simulator.engine import Engines
 from simulator.journal import Journal
@@ -44,9 +44,10 @@ from simulator.metrics import EmbeddedMetrics, Past
 from simulator.pods import is_ready
 from simulator.sleep import Beds, Naps, SleepMode, Stage
 from simulator.sleeping_pods import SleepingContainers
+from tests.builders.delays import Always
 from tests.builders.engines import MIX, Laws, workload
 from tests.cluster.conftest import NEWEST, Agents
-from tests.cluster.lab import LABEL, until
+from tests.cluster.lab import until
 from tests.cluster.shop import always, install_plans
 from tests.cluster.test_standby import Engines as Endpoints
 from tests.cluster.test_standby import deploy
@@ -122,19 +123,6 @@ class Metrics:
         return locked
 
 
-class Quick:
-    """Delays of engines that load within seconds (`simulator.delays.Delays`)."""
-
-    def prepare_s(self, _pod):
-        return 0.5
-
-    def image_s(self, _pod):
-        return 0.5
-
-    def engine_init_s(self, _pod):
-        return 4.0
-
-
 class Clock:
     def __init__(self, clock):
         self._clock = clock
@@ -169,16 +157,12 @@ class Town:
         for row, one in enumerate(self.workloads):
             self.metrics.remember(one.key, self.day.past(row))
         self.mode = SleepMode(self.clock, Naps(1), on_turn=self._turned, in_service=self.engines.on)
-        inner = EngineContainers(agents.api, self.engines, self.clock, Quick(), Journal())
+        delays = Always(prepare_s=0.5, image_s=0.5, engine_init_s=4.0)
+        inner = EngineContainers(agents.api, self.engines, self.clock, delays, Journal())
         beds = Beds({H100_80GB.id: H100_80GB}, sleepers=TERMS.sleepers)
         known = {one.key: one for one in self.workloads}
-        self.node = f"{lab.name}-agent"
-        agents.add_nodes(
-            {self.node: [H100_80GB] * 6},
-            SleepingContainers(agents.api, inner, self.mode, beds, known),
-            Quick(),
-        )
-        lab.patch(NODE, self.node, {"metadata": {"labels": {LABEL: lab.name}}})
+        containers = SleepingContainers(agents.api, inner, self.mode, beds, known)
+        lab.agents_node(agents, [H100_80GB] * 6, containers, delays)
         lab.template("whole", request("gpu.nvidia.com", None))
         for name in NAMES:
             deploy(lab, name, replicas=1)
@@ -237,11 +221,9 @@ class Town:
         return next(done.held_s for done in reversed(self.done) if done.act.verb is Verb.OPEN)
 
     def close(self):
-        with suppress(AttributeError):
-            self.cluster.close()
-            self.doors.close()
-            self.endpoints.close()
-        self.lab.delete(NODE, self.node)
+        self.cluster.close()
+        self.doors.close()
+        self.endpoints.close()
 
     def _lost(self):
         return float(self.engines.tally.refused.sum() + self.engines.tally.cut.sum())

@@ -19,14 +19,15 @@ from fleet.errors import UnavailableError
 from fleet.shape import Shape
 from fleet.standby import EngineState, Sleeper
 from fleet.workload import WorkloadKey
-from simulator.api import DEPLOYMENT, NODE, POD
+from simulator.api import DEPLOYMENT, POD
 from simulator.manifests import NAME_LABEL
 from simulator.sleep import Beds, Naps, SleepMode, Stage
 from simulator.sleeping_pods import SleepingContainers
+from tests.builders.delays import AT_ONCE
 from tests.builders.engines import workload
-from tests.cluster.lab import LABEL, pod_spec, until
+from tests.cluster.lab import pod_spec, until
 from tests.cluster.permissions import as_service_account, bind, granted, install, unbind
-from tests.cluster.test_node_agents import Notes, Quick
+from tests.cluster.test_node_agents import Notes
 from tests.fakes.manifests import request
 
 WHOLE = Shape(H100_80GB.id)
@@ -106,9 +107,7 @@ class Place:
         self.mode = SleepMode(agents.clock, Naps(1))
         beds = Beds({H100_80GB.id: H100_80GB}, sleepers=len(NAMES))
         containers = SleepingContainers(agents.api, Notes(), self.mode, beds, known)
-        self.node = f"{lab.name}-agent"
-        agents.add_nodes({self.node: [H100_80GB] * 2}, containers, Quick())
-        lab.patch(NODE, self.node, {"metadata": {"labels": {LABEL: lab.name}}})
+        lab.agents_node(agents, [H100_80GB] * 2, containers, AT_ONCE)
         lab.template("whole", request("gpu.nvidia.com", None))
         for name in NAMES:
             deploy(lab, name, replicas=0)
@@ -153,7 +152,6 @@ class Place:
     def close(self):
         self.doors.close()
         self.engines.close()
-        self.lab.delete(NODE, self.node)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fleet.boards import H100_80GB
-from simulator.api import CLAIM, DEPLOYMENT, NODE, POD
+from simulator.api import CLAIM, DEPLOYMENT, POD
 from simulator.containers import EngineContainers
 from simulator.engine import Engines
 from simulator.journal import Journal
@@ -16,10 +16,11 @@ from simulator.manifests import NAME_LABEL
 from simulator.pods import is_ready
 from simulator.series import exposition
 from simulator.truth import HiddenTruth
+from tests.builders.delays import Always
 from tests.builders.engines import Laws, workload
 from tests.cluster.compressed import SEED, shipped
 from tests.cluster.days import Days
-from tests.cluster.lab import LABEL, PDB, WITHIN_S, Lab, until
+from tests.cluster.lab import PDB, WITHIN_S, Lab, until
 from tests.cluster.permissions import bind, lead_in, token_of
 from tests.cluster.verdict import SLICES
 from tests.fakes.manifests import request
@@ -58,19 +59,6 @@ TWELFTH = (
 
 START_WITHIN_S = 300
 """Many engines that start together on a node are slow."""
-
-
-class Loading:
-    """Delays of engines that load quickly (`simulator.delays.Delays`)."""
-
-    def prepare_s(self, pod):
-        return 1.0
-
-    def image_s(self, pod):
-        return 1.0
-
-    def engine_init_s(self, pod):
-        return LOAD_S
 
 
 class Town:
@@ -126,13 +114,13 @@ class Town:
         self.tallies = {}
         self.workloads = tuple(workloads)
         self._engines = Engines(self.workloads, demand, laws, int(agents.clock.now_s))
-        containers = EngineContainers(agents.api, self._engines, agents.clock, Loading(), Journal())
+        delays = Always(prepare_s=1.0, image_s=1.0, engine_init_s=LOAD_S)
+        containers = EngineContainers(agents.api, self._engines, agents.clock, delays, Journal())
         self.nodes = [f"{name}-n{number}" for number in range(nodes)]
         self.cards = cards
-        self.begin_nodes(agents, containers, Loading())
+        self.begin_nodes(agents, containers, delays)
         for node in self.nodes:
-            self.lab.patch(NODE, node, {"metadata": {"labels": {LABEL: name}}})
-            self.lab.made.append((NODE, node))
+            self.lab.adopt(node)
         agents.clock.after(0, self._advance)
         for role in self.roles:
             bind(server, role, name)

@@ -14,14 +14,15 @@ from simulator.clock import VirtualClock
 from simulator.cluster import EmbeddedCluster
 from simulator.store import ObjectStore
 from tests.builders.deciding import workload
-from tests.builders.stage import Quick
+from tests.builders.delays import Always
 from tests.contract.test_cluster_contract import HALF, START_S, WEB, Containers, deployment
 
 
-class FirstFails(Quick):
+class FirstFails(Always):
     """The node's driver never prepares the devices of so many pods, the first that come."""
 
     def __init__(self, fails):
+        super().__init__()
         self.fails = fails
 
     def prepare_s(self, pod):

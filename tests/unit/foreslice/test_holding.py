@@ -16,7 +16,7 @@ from simulator.clock import VirtualClock
 from simulator.cluster import EmbeddedCluster
 from simulator.store import ObjectStore
 from tests.builders.deciding import need, workload
-from tests.builders.stage import Quick
+from tests.builders.delays import Always
 from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, Containers, deployment
 from tests.contract.test_holds_contract import STRANGER, stranger
 
@@ -38,8 +38,8 @@ class Town:
     def __init__(self):
         self.clock = VirtualClock(START_S)
         store = ObjectStore(self.clock)
-        start_nodes(store, self.clock, {"n0": [H100_80GB]}, Slow(), Quick())
-        start_control_plane(store, self.clock, Quick())
+        start_nodes(store, self.clock, {"n0": [H100_80GB]}, Slow(), Always())
+        start_control_plane(store, self.clock, Always())
         self.cluster = EmbeddedCluster(store)
         for body in (*deployment("chat", replicas=0), *deployment("web", replicas=0)):
             store.create(body)
