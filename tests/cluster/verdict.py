@@ -1,5 +1,6 @@
 """What became of a fleet, judged from outside: by its router, and by what the API server says of it."""
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from itertools import pairwise
 
@@ -103,8 +104,9 @@ def inside(tallies, row, from_s, until_s):
 
 
 def _at(tallies, at_s):
-    """Return the last second until which requests were counted by then."""
-    return max(second for second in tallies if second <= at_s)
+    """Return the last second until which requests were counted by then; more are counted meanwhile."""
+    seconds = list(tallies)
+    return seconds[bisect_right(seconds, at_s) - 1]
 
 
 def overlaps(claims):
