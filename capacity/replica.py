@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from capacity.law import TOKEN_BUDGET, Bools, Floats, Law, chunks, resident_tokens
+from capacity.law import TOKEN_BUDGET, Bools, Floats, Integers, Law, chunks, resident_tokens
 from capacity.queueing import BatchQueue
 
 MAX_BATCH = 256
@@ -42,6 +42,7 @@ class Replica:
 
     def __init__(self, law: Law, kv_tokens: Floats | float, prompts: Floats, outputs: Floats) -> None:
         """Describe replicas with room for `kv_tokens`, at mixes of which one request fits as a whole."""
+        self._law, self._kv_tokens, self._prompts, self._outputs = law, kv_tokens, prompts, outputs
         self._request = law.request(prompts, outputs)
         self._work_ms = law.work_ms(prompts, outputs)
         self._empty_ms = law.residence_ms(prompts, outputs, np.zeros_like(prompts))
@@ -55,6 +56,11 @@ class Replica:
         self._queue = BatchQueue(rates, places)
         self.full_rate_per_s: Floats = rates[:, -1]
         self.is_short_of_kv: Bools = (places < MAX_BATCH) & (places < budget_batch)
+
+    def of(self, these: Integers) -> Replica:
+        """Return the replicas with these indices; each must have a law and KV room of its own."""
+        rooms = np.take(self._kv_tokens, these)
+        return Replica(self._law.at(these), rooms, self._prompts[these], self._outputs[these])
 
     def at(self, arrivals_per_s: Floats) -> Latencies:
         """Return the mean latencies at these rates, one per mix, above 0 and below the full rate."""

@@ -107,7 +107,7 @@ def sustained(
     """Return what one replica sustains at each mix; fewer than one prompt or output token counts as one.
 
     Law and KV room are those of all mixes, or arrays with one for each: shapes are solved together.
-    Complexity: mixes x `MAX_BATCH` x 30 steps.
+    Complexity: mixes x `MAX_BATCH` x 30 steps, one where the cap is kept, as it mostly is.
     """
     prompts, outputs = np.maximum(prompts, 1.0), np.maximum(outputs, 1.0)
     law, kv_tokens = law.for_each(prompts), np.broadcast_to(kv_tokens, prompts.shape)
@@ -127,18 +127,26 @@ def sustained(
     return answers
 
 
+def _halved(replica: Replica, targets: MeanTargets, beyond: Floats) -> tuple[Floats, Floats]:
+    """Return rates within targets and rates beyond, closer than anybody asks, from rates that are beyond."""
+    low, high = np.zeros_like(beyond), beyond
+    for _ in range(_HALVINGS - 1):
+        trial = (low + high) / 2
+        is_met = targets.met_by(replica.at(trial))
+        low, high = np.where(is_met, trial, low), np.where(is_met, high, trial)
+    return low, high
+
+
 def _largest(replica: Replica, targets: MeanTargets) -> list[Sustained]:
     """Return the largest rates within targets that a request alone meets, by bisection."""
     cap = UTILISATION_CAP * replica.full_rate_per_s
-    low, high = np.zeros_like(cap), cap
-    trial = cap
-    for _ in range(_HALVINGS):
-        is_met = targets.met_by(replica.at(trial))
-        low, high = np.where(is_met, trial, low), np.where(is_met, high, trial)
-        trial = (low + high) / 2
-        if np.array_equal(low, high):  # every cap is kept
-            break
-    beyond = replica.at(high)
+    beyond = replica.at(cap)
+    is_kept = targets.met_by(beyond)
+    low, high = np.where(is_kept, cap, 0.0), cap.copy()
+    rest = np.flatnonzero(~is_kept)
+    if rest.size:
+        low[rest], high[rest] = _halved(replica.of(rest), targets.at(rest), cap[rest])
+        beyond = replica.at(high)
     is_at_cap = low == cap
     is_itl = ~is_at_cap & (beyond.itl_ms > targets.itl_ms)
     is_e2e = ~is_at_cap & (beyond.ttft_ms <= targets.ttft_ms)

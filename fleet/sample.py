@@ -47,10 +47,6 @@ Sample = Value | Idle | Unknown
 
 def known(sample: Sample) -> float | None:
     """Return the number that a sample stands for, `None` where nobody knows it."""
-    match sample:
-        case Value(value):
-            return value
-        case Idle():
-            return 0.0
-        case Unknown():
-            return None
+    if isinstance(sample, Value):
+        return sample.value
+    return 0.0 if isinstance(sample, Idle) else None

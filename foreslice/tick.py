@@ -36,6 +36,7 @@ from foreslice.clock import Clock
 from foreslice.holding import holding_of
 from foreslice.moves import with_plans
 from foreslice.newcomers import Newcomers
+from foreslice.newest import SAME_MOMENT_S, Newest
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
@@ -44,8 +45,8 @@ from foreslice.terms import given_up, ready_shapes, seen_of, terms_of, unknowns,
 from foreslice.trials import Trials
 from foreslice.under_way import Ahead
 from foreslice.unknown import UnknownDemand
-from predictor.now import NOW_SIGNALS, now_reading
-from predictor.ports import MetricsSource
+from predictor.now import now_reading
+from predictor.ports import InstantSamples, MetricsSource
 from predictor.shared import Beside
 
 FORECAST_ADDS_FOR_S = 1800.0
@@ -141,7 +142,7 @@ class Loop:
         self._standby = rules.standby
         self._timing = timing
         self._clock = clock
-        self._metrics = metrics
+        self._newest = Newest(metrics, [workload.key for workload in workloads])
         self._observatory = observatory
         self._cluster = as_described(cluster, workloads) if cluster is not None else None
         self._rules = rules
@@ -165,7 +166,6 @@ class Loop:
         self._unknown = UnknownDemand(FORECAST_ADDS_FOR_S)
         self._planned: Mapping[WorkloadKey, Decision] = {}
         self._planned_at_s = float("-inf")
-        self._metrics_read_at_s: float | None = None
         self._asked: Question | None = None
         self._target: Target | None = None
 
@@ -195,7 +195,7 @@ class Loop:
 
     def plan(self) -> None:
         """Work out what may be moved or removed; the next ticks follow it where it still fits."""
-        sight = self._look()
+        sight = self._look(SAME_MOMENT_S)
         seen, question = self._weighed(sight)
         self._asked = question
         if question is not None:
@@ -236,7 +236,7 @@ class Loop:
             return seen
         if self._standby is not None and seen.fleet is not None:
             self._standby.asks.note(seen.needs, seen.outlooks, seen.fleet, seen.at_s)
-        read_at_s = self._metrics_read_at_s
+        read_at_s = self._newest.read_at_s
         is_leader = self._cluster.is_leader()
         stops = halt(
             view_age_s=self._cluster.age_s(),
@@ -271,12 +271,16 @@ class Loop:
             leads=is_leader if self._rules.acting else None,
         )
 
-    def _look(self) -> _Sight:
-        """Read cluster and metrics source, each once."""
+    def _look(self, within_s: float = 0.0) -> _Sight:
+        """Read cluster and metrics source, each once; metrics that were read within so long are not again."""
         at_s = self._clock.now_s()
         conditions = [*filter(None, [self.forecast_trouble]), *self._learnt.shelf.trouble]
         fleet, outlooks = self._view(conditions), self._outlooks
-        readings = self._readings(fleet, outlooks, at_s, conditions)
+        try:
+            readings = self._readings(fleet, outlooks, at_s, self._newest.samples(at_s, within_s))
+        except UnavailableError as error:
+            conditions.append(f"demand now is not read: {error}")
+            readings = {}
         return _Sight(at_s, fleet, outlooks, readings, tuple(conditions))
 
     def _weighed(self, sight: _Sight, more_s: float = 0.0) -> tuple[Tick, Question | None]:
@@ -346,15 +350,12 @@ class Loop:
         return fleet
 
     def _readings(
-        self, fleet: Fleet | None, outlooks: Mapping[WorkloadKey, Outlook], at_s: float, conditions: list[str]
+        self,
+        fleet: Fleet | None,
+        outlooks: Mapping[WorkloadKey, Outlook],
+        at_s: float,
+        samples: Mapping[WorkloadKey, InstantSamples],
     ) -> dict[WorkloadKey, NowReading]:
-        keys = [workload.key for workload in self._workloads]
-        try:
-            samples = self._metrics.now(NOW_SIGNALS, keys, at_s)
-        except UnavailableError as error:
-            conditions.append(f"demand now is not read: {error}")
-            return {}
-        self._metrics_read_at_s = at_s
         ready, fresh = ready_shapes(fleet), self._newcomers.look(fleet, at_s)
         return {
             workload.key: now_reading(

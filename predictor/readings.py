@@ -17,6 +17,8 @@ from predictor.ports import BUCKET_S, Floats
 from predictor.series import STALE_S, Series
 from predictor.vocabulary import Vocabulary, any_engine
 
+_ABSENT, _NOT_EXPORTED = Unknown(Reason.ABSENT), Unknown(Reason.NOT_EXPORTED)
+
 Identity = tuple[tuple[str, str], ...]
 """Labels that tell one part of a signal from another, in order."""
 
@@ -54,6 +56,8 @@ class _Pod:
     def __init__(self) -> None:
         self.newest_s = -math.inf
         self._exported: frozenset[Signal] = frozenset()
+        # What most pods export of a signal: one series, read as it is.
+        self._only: dict[Signal, Series] = {}
         self._names: dict[Signal, dict[tuple[int, int], dict[Identity, list[Series]]]] = {}
 
     def add(
@@ -64,14 +68,21 @@ class _Pod:
         names = self._names.setdefault(signal, {})
         names.setdefault(place, {}).setdefault(part, []).append(series)
         self._names[signal] = dict(sorted(names.items()))
+        members = list(self._members(signal))
+        self._only.pop(signal, None)
+        if len(members) == 1:
+            self._only[signal] = series
 
     def newest(self, signal: Signal, at_s: float) -> Sample:
         """Return the newest reading of a signal at `at_s`; what its engine never exports is told apart."""
+        only = self._only.get(signal)
+        if only is not None:
+            return only.newest(at_s)
         if signal in self._names:
             return self._read(signal, at_s)
         if signal is Signal.KV_USE and {Signal.KV_USED, Signal.KV_ROOM} <= self._names.keys():
             return _share(self._read(Signal.KV_USED, at_s), self._read(Signal.KV_ROOM, at_s))
-        return Unknown(Reason.ABSENT if signal in self._exported else Reason.NOT_EXPORTED)
+        return _ABSENT if signal in self._exported else _NOT_EXPORTED
 
     def buckets(self, signal: Signal, start_s: int, end_s: int) -> Floats:
         """Return what the buckets in [start_s, end_s) hold, NaN where unknown."""
@@ -103,12 +114,12 @@ class _Pod:
 
     def _read(self, signal: Signal, at_s: float) -> Sample:
         """Read the newest name that is known; parts that say nothing are left out unless all do."""
-        sample: Sample = Unknown(Reason.ABSENT)
+        sample: Sample = _ABSENT
         for parts in self._names[signal].values():
             known = []
             for copies in parts.values():
                 for series in copies:
-                    sample = series.increase(at_s) if series.is_counter else series.last(at_s)
+                    sample = series.newest(at_s)
                     if type(sample) is Value:
                         known.append(sample.value)
                         break
@@ -169,6 +180,18 @@ class SeriesStore:
                 if any(type(sample) is Value for sample in samples.values()):
                     pods[name] = samples
         return pods
+
+    def settle(self, until_s: float, before_s: float) -> None:
+        """Keep of what was read up to a time what buckets are made of, and nothing from before another.
+
+        From then on `now` is not to be asked for a time before the first, nor `buckets` for one before the
+        second.
+        """
+        for known in self._series.values():
+            known.series.settle(until_s)
+            known.series.forget(before_s)
+        self._pods = {name: pod for name, pod in self._pods.items() if pod.newest_s >= before_s}
+        self._series = {key: known for key, known in self._series.items() if key.pod in self._pods}
 
     def _register(self, key: SeriesKey) -> _Scaled | None:
         meaning = self._vocabulary.meaning(key.series, dict(key.labels))

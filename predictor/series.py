@@ -22,6 +22,10 @@ _SPAN_S = 1.5 * BUCKET_S
 """Readings further apart than this do not tell what happened inside one bucket: a scrape was missed."""
 
 
+_ABSENT, _STALE = Unknown(Reason.ABSENT), Unknown(Reason.STALE)
+_TOO_FEW, _NAN = Unknown(Reason.TOO_FEW), Unknown(Reason.NOT_A_NUMBER)
+
+
 def is_readable(value: float) -> bool:
     """Whether an engine can have meant it: all that is read counts, sums or shares."""
     return 0.0 <= value < math.inf
@@ -34,12 +38,13 @@ class Series:
     bucket closes it. Between the last readings of consecutive buckets nothing is lost or counted twice.
     """
 
-    __slots__ = ("_last_raw", "_levels", "_times", "is_counter")
+    __slots__ = ("_last_raw", "_levels", "_settled", "_times", "is_counter")
 
     def __init__(self, *, is_counter: bool) -> None:
         self.is_counter = is_counter
         self._times = array("d")
         self._levels = array("d")
+        self._settled = 0
         self._last_raw = math.nan
 
     def append(self, t_s: float, value: float) -> None:
@@ -85,30 +90,55 @@ class Series:
         self._times.frombytes(t.tobytes())
         self._levels.frombytes(v.tobytes())
 
+    def settle(self, until_s: float) -> None:
+        """Keep of the readings up to then the first, and the last in each bucket.
+
+        Buckets are made of those alone; `last` and `increase` are not to be asked for such a time any more.
+        """
+        begin, end = max(0, self._settled - 1), bisect_right(self._times, until_s)
+        if begin >= end:
+            return
+        closes = np.ceil(np.array(self._times[begin : end + 1]) / BUCKET_S)
+        is_kept = np.diff(closes, append=np.inf)[: end - begin] > 0
+        is_kept[0] |= begin == 0
+        for readings in (self._times, self._levels):
+            readings[begin:end] = array("d", np.array(readings[begin:end])[is_kept].tobytes())
+        self._settled = begin + int(is_kept.sum())
+
+    def forget(self, before_s: float) -> None:
+        """Drop the readings before a time."""
+        end = bisect_left(self._times, before_s)
+        del self._times[:end], self._levels[:end]
+        self._settled = max(0, self._settled - end)
+
     @property
     def growth(self) -> float:
-        """How much a counter has grown since its first reading, over restarts."""
+        """How much a counter has grown since its first reading that is kept, over restarts."""
         return self._levels[-1] - self._levels[0] if self._levels else 0.0
 
     @property
     def first_s(self) -> float:
-        """Time of the first reading, infinite when there is none."""
+        """Time of the first reading that is kept, infinite when there is none."""
         return self._times[0] if self._times else math.inf
 
     def newest_s(self, at_s: float) -> float:
         """Return the time of the newest reading at `at_s`, minus infinity when there is none."""
-        end = bisect_right(self._times, at_s)
+        end = self._until(at_s)
         return self._times[end - 1] if end else -math.inf
+
+    def newest(self, at_s: float) -> Sample:
+        """Return what the series says now: a counter's increase, a gauge's newest reading."""
+        return self.increase(at_s) if self.is_counter else self.last(at_s)
 
     def last(self, at_s: float) -> Sample:
         """Return the newest reading of a gauge at `at_s`."""
-        end = bisect_right(self._times, at_s)
+        end = self._until(at_s)
         if not end:
-            return Unknown(Reason.ABSENT)
+            return _ABSENT
         if self._times[end - 1] < at_s - STALE_S:
-            return Unknown(Reason.STALE)
+            return _STALE
         level = self._levels[end - 1]
-        return Unknown(Reason.NOT_A_NUMBER) if math.isnan(level) else Value(level)
+        return _NAN if math.isnan(level) else Value(level)
 
     def increase(self, at_s: float) -> Sample:
         """Return how much a counter grew in the `WINDOW_S` up to `at_s`.
@@ -117,16 +147,21 @@ class Series:
         window or too long a step to it is unknown, never zero.
         """
         times = self._times
-        end = bisect_right(times, at_s)
+        end = self._until(at_s)
         if not end:
-            return Unknown(Reason.ABSENT)
+            return _ABSENT
         newest_s = times[end - 1]
         if newest_s < at_s - STALE_S:
-            return Unknown(Reason.STALE)
+            return _STALE
         start = max(bisect_right(times, at_s - WINDOW_S), 1)
         if end <= start or newest_s - times[start - 1] > _SPAN_S:
-            return Unknown(Reason.TOO_FEW)
+            return _TOO_FEW
         return Value(self._levels[end - 1] - self._levels[start - 1])
+
+    def _until(self, at_s: float) -> int:
+        """Return how many readings there are up to a time: mostly all, as mostly now is asked for."""
+        times = self._times
+        return len(times) if times and times[-1] <= at_s else bisect_right(times, at_s)
 
     def buckets(self, start_s: int, end_s: int) -> Floats:
         """Return what the buckets in [start_s, end_s) hold: a counter's increase, a gauge's last reading.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import inf
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -24,6 +25,12 @@ SCRAPE_S = 15
 
 _SORTED_AFTER = 240
 """Scrapes that wait to be sorted at most, an hour of them: all pods of a fleet are megabytes."""
+
+_SETTLED_EVERY_S = 3600
+"""How often what is no longer news is thinned out, and the oldest dropped."""
+
+_NEWS_S = 900
+"""How far back every reading is kept; of older ones the last of each minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +67,16 @@ class _Scrape(NamedTuple):
 
 
 class EmbeddedMetrics:
-    """Implements `predictor.ports.MetricsSource` on what it scraped.
+    """Implements `predictor.ports.MetricsSource` on what it scraped, as long as it keeps that: `retention_s`.
 
     Scrapes are kept as the tables that they are, and sorted into series when somebody asks, many at once:
     nobody asks as often as they are made but a loop that ticks.
     """
 
-    def __init__(self, engines: Engines) -> None:
+    def __init__(self, engines: Engines, retention_s: float = inf) -> None:
         self._engines = engines
+        self._retention_s = retention_s
+        self._settled_s = -inf
         self._stores = {workload.key: SeriesStore() for workload in engines.workloads}
         self._scrapes: list[_Scrape] = []
         self._keys: dict[str, list[SeriesKey]] = {}
@@ -141,6 +150,10 @@ class EmbeddedMetrics:
                     else:
                         store.append(key, scrapes[0].at_s, float(tables[0, at, place]))
             self._keys = {name: self._keys[name] for name in self._keys.keys() & set(names)}
+        if self._scrapes and self._scrapes[-1].at_s - self._settled_s >= _SETTLED_EVERY_S:
+            self._settled_s = self._scrapes[-1].at_s
+            for store in self._stores.values():
+                store.settle(self._settled_s - _NEWS_S, self._settled_s - self._retention_s)
         self._scrapes.clear()
 
     def _keys_of(self, pod: str) -> list[SeriesKey]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fleet.demand import Mix
 from fleet.workload import WorkloadKey
@@ -51,7 +52,7 @@ class OfferedTraffic:
     def seconds(self, from_s: int, count: int) -> Floats:
         """Return the requests that arrive in `count` seconds of one day, shape (count, tenants)."""
         day, second = divmod(from_s - EPOCH_S, DAY_S)
-        return self._day(day)[second : second + count]
+        return self._day(day)[second : second + count].astype(np.float64)
 
     def minutes(self, key: WorkloadKey, start_s: int, end_s: int) -> Floats:
         """Return the requests of a tenant in each whole minute of [start_s, end_s)."""
@@ -74,7 +75,8 @@ class OfferedTraffic:
             for tenant in self.tenants
         )
 
-    def _seconds_of_day(self, day: int) -> Floats:
-        return np.array(
-            [second_arrivals(tenant, day, self._seed) for tenant in self.tenants], dtype=np.float64
-        ).T.copy()
+    def _seconds_of_day(self, day: int) -> NDArray[np.uint32]:
+        counts = np.empty((DAY_S, len(self.tenants)), dtype=np.uint32)
+        for row, tenant in enumerate(self.tenants):
+            counts[:, row] = second_arrivals(tenant, day, self._seed)
+        return counts

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
+from operator import itemgetter
 from uuid import NAMESPACE_OID, uuid5
 
 from fleet.errors import ConflictError, RefusedError
@@ -35,6 +36,7 @@ class ObjectStore:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._objects: dict[Kind, dict[tuple[str, str], Json]] = {kind: {} for kind in KINDS.values()}
+        self._listed: dict[Kind, Sequence[Json]] = {}
         self._owned: defaultdict[str, dict[_Key, None]] = defaultdict(dict)
         self._alive: set[str] = set()
         self._watchers: defaultdict[Kind, list[Callable[[Event], None]]] = defaultdict(list)
@@ -54,10 +56,15 @@ class ObjectStore:
         self, kind: Kind, namespace: str | None = None, labels: Mapping[str, str] | None = None
     ) -> Sequence[Json]:
         """Return what carries these labels, by namespace and name; of all namespaces if none is given."""
-        wanted = (labels or {}).items()
-        found = sorted(key for key in self._objects[kind] if namespace in (None, key[0]))
-        bodies = [self._objects[kind][key] for key in found]
-        return [body for body in bodies if wanted <= body["metadata"].get("labels", {}).items()]
+        if kind not in self._listed:
+            self._listed[kind] = [body for _, body in sorted(self._objects[kind].items(), key=itemgetter(0))]
+        bodies = self._listed[kind]
+        if namespace is not None:
+            bodies = [body for body in bodies if body["metadata"].get("namespace", "") == namespace]
+        if labels:
+            wanted = labels.items()
+            bodies = [body for body in bodies if wanted <= body["metadata"].get("labels", {}).items()]
+        return bodies
 
     def watch(self, kind: Kind, on_event: Callable[[Event], None]) -> None:
         """Report every object that exists as added, then every change; delivered by the clock, at once."""
@@ -203,6 +210,7 @@ class ObjectStore:
             {**body, "metadata": {**body["metadata"], "resourceVersion": str(self._version)}}
         )
         self._objects[key[0]][key[1:]] = stored
+        self._listed.pop(key[0], None)
         self._announce(key[0], Event(change, stored))
         return stored
 
@@ -218,6 +226,7 @@ class ObjectStore:
     def _remove(self, key: _Key) -> None:
         self._version += 1
         body = self._objects[key[0]].pop(key[1:])
+        self._listed.pop(key[0], None)
         self._announce(key[0], Event(Change.DELETED, body))
         self._alive.discard(body["metadata"]["uid"])
         for owner in body["metadata"].get("ownerReferences", ()):

@@ -115,7 +115,7 @@ class World:
         workloads = [tenant.workload for tenant in spec.tenants]
         laws = HiddenTruth(seed, {spec.board.id: spec.board}, spec.models)
         self.engines = Engines(workloads, self._offered, laws, self.start_s - LIVE_S)
-        self.metrics = EmbeddedMetrics(self.engines)
+        self.metrics = EmbeddedMetrics(self.engines, retention_s=max(1, spec.start_day) * DAY_S)
         self.sleep = SleepMode(
             self.clock, spec.naps or Naps(seed), on_turn=self._turned, in_service=self._in_service
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from actuator.objects.history import PlanReader
+from actuator.objects.kept import Kept
 from actuator.objects.slices import SliceReader
 from fleet.cluster import Standing
 from fleet.workload import WorkloadKey
@@ -39,6 +40,7 @@ class StandingReader:
 class Readers:
     """The readers of one cluster, one for each kind of thing."""
 
+    kept: Kept = field(default_factory=Kept)
     slices: SliceReader = field(default_factory=SliceReader)
     plans: PlanReader = field(default_factory=PlanReader)
     standings: StandingReader = field(default_factory=StandingReader)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -70,23 +70,26 @@ def fleet_of(
         readers: Kept by the caller from one call to the next.
         fault_domain: Node label that names the fault domain, empty = there are none.
     """
+    kept = readers.kept
     inventory = readers.slices.read(snapshot.slices)
-    plugs = plugged(snapshot.nodes, snapshot.pods, publishing(snapshot.slices))
-    observer = Observer(
+    plugs = kept.of(plugged, snapshot.nodes, snapshot.pods, publishing(snapshot.slices))
+    observer = kept.of(
+        Observer,
         inventory,
         snapshot.deployments,
         snapshot.templates,
         snapshot.pods,
         snapshot.claims,
         snapshot.budgets,
-        Scalings(snapshot.autoscalers, snapshot.scaled_objects),
+        kept.of(Scalings, snapshot.autoscalers, snapshot.scaled_objects),
         fault_domain,
+        kept,
     )
     observer.plugs = plugs
     held = {pool.node for pool in inventory.pools + plugs.pools}
     with_cards = [node for node in snapshot.nodes if node["metadata"]["name"] in held]
     readers.standings.turn((inventory, plugs, fault_domain))
-    histories = readers.plans.read(snapshot.plans)
+    histories = kept.of(readers.plans.read, snapshot.plans)
     standings, refused = [], {}
     for key in workloads:
         history = histories.get(key, NONE)
@@ -102,14 +105,17 @@ def fleet_of(
         version=snapshot.version,
         gpus=inventory.gpus + plugs.gpus,
         pools=inventory.pools + plugs.pools,
-        allocated=(*allocated(snapshot.claims, inventory), *chain.from_iterable(plugs.held.values())),
+        allocated=(
+            *kept.of(allocated, snapshot.claims, inventory),
+            *chain.from_iterable(plugs.held.values()),
+        ),
         standings=tuple(standings),
         refused=refused,
         barred=inventory.barred,
-        hosts=hosts_of(with_cards, snapshot.pods, fault_domain),
+        hosts=kept.of(hosts_of, with_cards, snapshot.pods, fault_domain),
         holds=holds_of(snapshot.taint_rules),
         breaches=breaches(snapshot.taint_rules, snapshot.claims),
-        queued=queued(snapshot.pods, snapshot.nodes, _pods_of(standings)),
+        queued=kept.of(_queued, snapshot.pods, snapshot.nodes, tuple(standings)),
     )
 
 
@@ -118,10 +124,13 @@ def _standing(observer: Observer, key: WorkloadKey, history: History) -> Standin
     return None if standing is None else with_history(standing, history)
 
 
-def _pods_of(standings: Iterable[Standing]) -> set[WorkloadKey]:
-    return {
+def _queued(
+    pods: Sequence[Json], nodes: Sequence[Json], standings: Sequence[Standing]
+) -> Mapping[str, float]:
+    ours = {
         WorkloadKey(standing.key.namespace, replica.pod)
         for standing in standings
         for variant in standing.variants
         for replica in variant.replicas
     }
+    return queued(pods, nodes, ours)

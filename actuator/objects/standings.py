@@ -22,6 +22,7 @@ from actuator.mechanisms.dra import DRIVER, shape_asked
 from actuator.objects.groups import group_of, grouped, grouped_shape, size_of, workers_of
 from actuator.objects.holds import may_take_held
 from actuator.objects.hosts import host_amount
+from actuator.objects.kept import Kept
 from actuator.objects.plugged import Plugged
 from actuator.objects.pods import grace_s, is_over, true_condition
 from actuator.objects.restraints import (
@@ -44,6 +45,7 @@ from actuator.objects.variants import (
     refuse_unkept,
 )
 from actuator.objects.writers import Scalings, writers_of, written_by_hand_at_s
+from fleet.boards import Board
 from fleet.cluster import DisruptionBudget, Replica, Standing, Variant
 from fleet.devices import Device, DeviceId
 from fleet.errors import RefusedError
@@ -87,7 +89,7 @@ class _Got:
 
 
 class Observer:
-    """Reads workloads from one consistent set of objects, indexed once.
+    """Reads workloads from one consistent set of objects, indexed once; of the last set what is the same.
 
     Attributes:
         plugs: What device plugins offer, and who holds what of it.
@@ -103,25 +105,30 @@ class Observer:
         budgets: Iterable[Json] = (),
         scalings: Scalings | None = None,
         fault_domain: str = "",
+        kept: Kept | None = None,
     ) -> None:
+        kept = kept or Kept()
         self.plugs = Plugged()
         self._inventory = inventory
-        self._boards = sorted({gpu.board for gpu in inventory.gpus}, key=lambda board: board.id)
+        self._boards = kept.of(_boards, inventory)
         self._gpus = inventory.gpu_by_uuid()
         self._deployments = {key_of(body): body for body in deployments}
         self._owned = _by_owner(self._deployments.values())
-        self._pods = Labelled(pod for pod in pods if not is_over(pod) and STANDBY_LABEL not in labels_of(pod))
-        self._templates = {
-            namespace: {str(body["metadata"]["name"]): body for body in bodies}
-            for namespace, bodies in by_namespace(templates).items()
-        }
-        self._claims = {key_of(body): body for body in claims}
+        self._pods = kept.of(_living, pods)
+        self._templates = kept.of(_by_name, templates)
+        self._claims = kept.of(_by_key, claims)
         self._budgets = by_namespace(budgets)
         self._scalings = scalings or Scalings()
         self._fault_domain = fault_domain
+        self._parts: dict[WorkloadKey, tuple[object, ...]] = {}
 
     def parts(self, key: WorkloadKey) -> tuple[object, ...]:
         """Return all that `standing` reads of a workload, beside inventory, plugs and fault domains."""
+        if key not in self._parts:
+            self._parts[key] = self._read_by(key)
+        return self._parts[key]
+
+    def _read_by(self, key: WorkloadKey) -> tuple[object, ...]:
         base = self._deployments.get(key)
         if base is None:
             return ()
@@ -331,6 +338,25 @@ def _since_s(condition: Json | None) -> float | None:
     """Return since when a condition holds, seconds since the epoch; `None` where that is not said."""
     since = condition.get("lastTransitionTime") if condition is not None else None
     return None if since is None else seconds_of(since)
+
+
+def _boards(inventory: Inventory) -> list[Board]:
+    return sorted({gpu.board for gpu in inventory.gpus}, key=lambda board: board.id)
+
+
+def _living(pods: Iterable[Json]) -> Labelled:
+    return Labelled(pod for pod in pods if not is_over(pod) and STANDBY_LABEL not in labels_of(pod))
+
+
+def _by_name(templates: Iterable[Json]) -> dict[str, dict[str, Json]]:
+    return {
+        namespace: {str(body["metadata"]["name"]): body for body in bodies}
+        for namespace, bodies in by_namespace(templates).items()
+    }
+
+
+def _by_key(claims: Iterable[Json]) -> dict[WorkloadKey, Json]:
+    return {key_of(body): body for body in claims}
 
 
 def _by_owner(bodies: Iterable[Json]) -> dict[str, list[Json]]:

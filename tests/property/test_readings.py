@@ -47,6 +47,23 @@ def counter(readings):
     return series
 
 
+@given(steps=scrapes, is_counter=st.booleans(), settled=st.lists(st.integers(0, END_S), max_size=4))
+def test_buckets_stay_what_they_were_when_older_readings_are_thinned_out(steps, is_counter, settled):
+    """Whenever that is done, between whichever readings; nothing that is read later is touched."""
+    readings, _ = scraped(steps)
+    whole, thinned = Series(is_counter=is_counter), Series(is_counter=is_counter)
+    due = sorted(settled)
+    for t_s, value in readings:
+        while due and due[0] < t_s:
+            thinned.settle(due.pop(0))
+        for series in (whole, thinned):
+            series.append(t_s, value)
+    for at_s in due:
+        thinned.settle(at_s)
+    assert whole.buckets(0, END_S).tobytes() == thinned.buckets(0, END_S).tobytes()
+    assert whole.first_s == thinned.first_s
+
+
 @given(steps=scrapes)
 def test_a_known_bucket_holds_what_happened_between_two_readings_that_bound_it(steps):
     readings, truth = scraped(steps)
