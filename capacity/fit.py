@@ -15,8 +15,10 @@ Jacobian in logarithms, as in llm-inferno/model-tuner (README).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 
@@ -109,7 +111,8 @@ def fit(points: Sequence[Point], priors: Mapping[Shape, Law], *, imported: bool 
         imported: Whether they come from benchmark files rather than from live engines.
     """
     shapes = tuple(sorted({point.shape for point in points if not point.shape.is_one_card}))
-    seen = _Seen(tuple(_observations(points, priors)), shapes)
+    observed = chain.from_iterable(_observations(point, priors[point.shape]) for point in points)
+    seen = _Seen(tuple(observed), shapes)
     precision = np.diag([PARAMETER_SIGMA**-2] * PARAMETERS + [SLICE_SIGMA**-2] * len(shapes))
     tells_slopes = seen.condition <= CONDITION_LIMIT
     mean = _most_probable(seen, precision, np.arange(len(precision)) if tells_slopes else np.arange(1))
@@ -153,22 +156,22 @@ class _Observation:
     tells_condition: bool
 
 
-def _observations(points: Sequence[Point], priors: Mapping[Shape, Law]) -> Iterator[_Observation]:
-    for point in points:
-        parts = [
-            law.request(point.mix.prompt_tokens, point.mix.output_tokens)
-            for law in _by_parameter(priors[point.shape])
-        ]
-        if point.itl_ms is not None:
-            itl_ms = tuple(part.itl_ms(point.batch) for part in parts)
-            log = math.log(point.itl_ms / point.itl_bias)
-            yield _Observation(point.shape, log, point.itl_sigma, itl_ms, tells_condition=True)
-        if point.ttft_ms is not None:
-            ttft_ms = tuple(part.ttft_ms(point.batch) for part in parts)
-            log = math.log(point.ttft_ms / point.ttft_bias)
-            # Times to first token spread like an exponential's: a single one as much as their mean.
-            sigma = math.hypot(TTFT_SIGMA, point.requests**-0.5)
-            yield _Observation(point.shape, log, sigma, ttft_ms, tells_condition=False)
+@lru_cache(maxsize=16_384)
+def _observations(point: Point, prior: Law) -> tuple[_Observation, ...]:
+    """Return what a point tells. Of a day's points one moves each minute, and all are fitted again."""
+    found = []
+    parts = [law.request(point.mix.prompt_tokens, point.mix.output_tokens) for law in _by_parameter(prior)]
+    if point.itl_ms is not None:
+        itl_ms = tuple(part.itl_ms(point.batch) for part in parts)
+        log = math.log(point.itl_ms / point.itl_bias)
+        found.append(_Observation(point.shape, log, point.itl_sigma, itl_ms, tells_condition=True))
+    if point.ttft_ms is not None:
+        ttft_ms = tuple(part.ttft_ms(point.batch) for part in parts)
+        log = math.log(point.ttft_ms / point.ttft_bias)
+        # Times to first token spread like an exponential's: a single one as much as their mean.
+        sigma = math.hypot(TTFT_SIGMA, point.requests**-0.5)
+        found.append(_Observation(point.shape, log, sigma, ttft_ms, tells_condition=False))
+    return tuple(found)
 
 
 def _by_parameter(law: Law) -> tuple[Law, Law, Law]:

@@ -109,6 +109,16 @@ class Outlook:
         return float(buckets.max())
 
 
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """What shapes carry, what that does not keep, and what it was reckoned with."""
+
+    mixes: tuple[Mix, Mix]
+    fitted: Fit | None
+    offers: Offers
+    doubts: tuple[str, ...]
+
+
 class Observatory:
     """Keeps one forecaster per workload up to date with the metrics source.
 
@@ -141,7 +151,7 @@ class Observatory:
         self._days: dict[WorkloadKey, DemandHistory] = {}
         self._works: dict[WorkloadKey, Floats] = {}
         self._fitting = Fitting(workloads, metrics, capacity)
-        self._offers: dict[WorkloadKey, tuple[tuple[Mix, Mix], Fit | None, Offers]] = {}
+        self._sizes: dict[WorkloadKey, _Sizes] = {}
         self._end_s: int | None = None
 
     def refresh(self, now_s: float, ready: Mapping[WorkloadKey, Pods]) -> Mapping[WorkloadKey, Outlook]:
@@ -219,17 +229,17 @@ class Observatory:
             because = str(error)
         work = self._works[workload.key][-DAY_BUCKETS:]
         mixes = _mixes(day, work)
-        offers = self._offers_at(workload, mixes)
+        sizes = self._sizes_at(workload, mixes)
         return Outlook(
             end_s=day.end_s,
             forecast=forecast,
             no_forecast_because=because,
             recent_work=work,
             mix=mixes[0],
-            offers=offers,
+            offers=sizes.offers,
             sustained_per_s=1.0 / self.work_per_request_rate(workload, mixes[0]),
             is_fall_foreseen=is_fall_foreseen(self._works[workload.key]),
-            doubts=self._doubts(workload, mixes, offers),
+            doubts=sizes.doubts,
         )
 
     def _doubts(self, workload: Workload, mixes: tuple[Mix, Mix], offers: Offers) -> tuple[str, ...]:
@@ -243,17 +253,18 @@ class Observatory:
             return tuple(relaxed)
         return *relaxed, "no shape of one card holds the model and keeps its objectives and isolation"
 
-    def _offers_at(self, workload: Workload, mixes: tuple[Mix, Mix]) -> Offers:
+    def _sizes_at(self, workload: Workload, mixes: tuple[Mix, Mix]) -> _Sizes:
         """Return what shapes carry at these mixes; reckoned anew once a mix or a law has really moved."""
-        held, fitted = self._offers.get(workload.key), self._capacity.fitted(workload.key)
+        held, fitted = self._sizes.get(workload.key), self._capacity.fitted(workload.key)
         if (
             held is None
-            or held[1] is not fitted
-            or any(_moved(was, now) for was, now in zip(held[0], mixes, strict=True))
+            or held.fitted is not fitted
+            or any(_moved(was, now) for was, now in zip(held.mixes, mixes, strict=True))
         ):
-            held = mixes, fitted, offers_for(workload, self._boards, self._capacity, mixes, SPANS)
-            self._offers[workload.key] = held
-        return held[2]
+            offers = offers_for(workload, self._boards, self._capacity, mixes, SPANS)
+            held = _Sizes(mixes, fitted, offers, self._doubts(workload, mixes, offers))
+            self._sizes[workload.key] = held
+        return held
 
 
 def _mixes(day: DemandHistory, work: Floats) -> tuple[Mix, Mix]:

@@ -1,4 +1,4 @@
-"""What was made of objects the last time, so that it is made anew only where one of them is not what it was."""
+"""What was made of objects the last time: it is made anew only where one of them is not what it was."""
 
 from __future__ import annotations
 

@@ -82,10 +82,9 @@ def fleet_of(
         snapshot.claims,
         snapshot.budgets,
         kept.of(Scalings, snapshot.autoscalers, snapshot.scaled_objects),
-        fault_domain,
         kept,
     )
-    observer.plugs = plugs
+    observer.plugs, observer.fault_domain = plugs, fault_domain
     held = {pool.node for pool in inventory.pools + plugs.pools}
     with_cards = [node for node in snapshot.nodes if node["metadata"]["name"] in held]
     readers.standings.turn((inventory, plugs, fault_domain))

@@ -93,6 +93,7 @@ class Observer:
 
     Attributes:
         plugs: What device plugins offer, and who holds what of it.
+        fault_domain: Node label that names the fault domain, empty = there are none.
     """
 
     def __init__(
@@ -104,11 +105,10 @@ class Observer:
         claims: Iterable[Json],
         budgets: Iterable[Json] = (),
         scalings: Scalings | None = None,
-        fault_domain: str = "",
         kept: Kept | None = None,
     ) -> None:
         kept = kept or Kept()
-        self.plugs = Plugged()
+        self.plugs, self.fault_domain = Plugged(), ""
         self._inventory = inventory
         self._boards = kept.of(_boards, inventory)
         self._gpus = inventory.gpu_by_uuid()
@@ -119,7 +119,6 @@ class Observer:
         self._claims = kept.of(_by_key, claims)
         self._budgets = by_namespace(budgets)
         self._scalings = scalings or Scalings()
-        self._fault_domain = fault_domain
         self._parts: dict[WorkloadKey, tuple[object, ...]] = {}
 
     def parts(self, key: WorkloadKey) -> tuple[object, ...]:
@@ -230,7 +229,7 @@ class Observer:
             replicas=tuple(replicas),
             grace_s=grace_s(pod_spec),
             alternatives=tuple(dict.fromkeys(other for other in others if other != shape)),
-            is_spread=is_spread_over(pod_spec, self._fault_domain),
+            is_spread=is_spread_over(pod_spec, self.fault_domain),
             host=sum([host_amount(pod_spec)] * size, NOTHING),
             may_take_held=ask is not None and may_take_held(ask.tolerations, base),
         )

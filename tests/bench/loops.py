@@ -1,7 +1,7 @@
 """What an hour of the whole loop costs on the simulated fleet, and which part of the loop takes it.
 
-Whose time it is, is asked of the stack every few milliseconds of CPU time: nothing is wrapped, and the innermost
-part that is on the stack is charged.
+Whose time it is, is asked of the stack every few milliseconds of CPU time: nothing is wrapped, and the
+innermost part that is on the stack is charged.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Cost:
     """What a stretch of virtual time cost, after the first tick and forecast of the loop.
 
     Attributes:
-        start_s: CPU seconds of everything before: drawing the world, reading and learning ten days of history.
+        start_s: CPU seconds of what comes before: drawing the world, reading and learning ten days of past.
         hour_s: CPU seconds of an hour.
         parts: Share of it by part of the loop.
         peak_gib: Most memory that the process ever held.
@@ -74,7 +74,9 @@ def fleet_of(count: int) -> WorldSpec:
         replace(kind, key=WorkloadKey(NAMESPACE, f"{kind.key.name}-{number:03d}"))
         for number, kind in zip(range(count), kinds * count, strict=False)
     ]
-    return WorldSpec(tenants_of(workloads, capacity, seed=1), LAST_DAY, nodes=-(-count * CARDS_A_WORKLOAD // 8))
+    return WorldSpec(
+        tenants_of(workloads, capacity, seed=1), LAST_DAY, nodes=-(-count * CARDS_A_WORKLOAD // 8)
+    )
 
 
 def cost_of(count: int, policy: Policy, length_s: int) -> Cost:

@@ -1,8 +1,9 @@
-"""An hour of the whole loop, part by part, as `foreslice demo` and the fine level of `foreslice replay` turn it.
+"""An hour of the whole loop, part by part: as the demo and the fine level of `foreslice replay` turn it.
 
-Each fleet has a process of its own, so that its peak of memory is its own; what it says is printed beside the table.
+Each fleet has a process of its own, so that its peak of memory is its own; what it says is printed.
 """
 
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from multiprocessing import get_context
@@ -32,5 +33,5 @@ def test_the_whole_loop(benchmark, capsys, count, policy, length_s):
     cost = benchmark.pedantic(alone, rounds=1)
     benchmark.extra_info.update(asdict(cost))
     with capsys.disabled():
-        print(f"\n{count} workloads, {policy}: {cost}")
+        sys.stdout.write(f"\n{count} workloads, {policy}: {cost}\n")
     assert cost.hour_s > 0

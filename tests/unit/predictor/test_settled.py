@@ -40,7 +40,9 @@ def test_older_readings_are_kept_by_the_minute():
     for hour in range(2):
         scraped(whole, "pod-00", hour)
     # 105 minutes, and each scrape of a quarter of an hour, of 480 readings of 16 bytes.
-    assert (480 - 105 - 60) * 16 == pytest.approx(len(pickle.dumps(whole)) - len(pickle.dumps(once)), rel=0.02)
+    assert (480 - 105 - 60) * 16 == pytest.approx(
+        len(pickle.dumps(whole)) - len(pickle.dumps(once)), rel=0.02
+    )
 
 
 def test_what_is_kept_says_what_it_said():
