@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from threading import Event, Lock
-from typing import Any
 
 import structlog
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
-from actuator.standby.keeper import Done
 from fleet.errors import ForesliceError, InputError, UnavailableError
 from fleet.workload import WorkloadKey
-from foreslice import output, show
+from foreslice import output, saying, show
 from foreslice.clock import BUCKET_LAG_S, WallClock
-from foreslice.compose import Surroundings, have_same_surroundings, loop_of, surroundings_of
 from foreslice.doors import entrance_of
 from foreslice.http import StatusServer
 from foreslice.notices import Notices
 from foreslice.selection import settled
-from foreslice.settings.load import load, workloads_of
-from foreslice.settings.schema import Settings
+from foreslice.settings.load import workloads_of
+from foreslice.setup import setup_of
 from foreslice.stopping import StoppedError, obey_signals, put_off
 from foreslice.telemetry import Telemetry
-from foreslice.tick import Loop, Tick
 
 STANDBY_S = 1.0
 """How often the standby pool is turned: a wake takes seconds, and nobody waits for a tick."""
@@ -52,75 +47,6 @@ LAST_TICK_S = 1.0
 """So long a tick that is under way may take to end in order when the process is told to stop."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Setup:
-    """What the jobs work on: exchanged as a whole when settings change, so that no job sees half of it.
-
-    Attributes:
-        written: The settings as they are in the file.
-        settings: The same with all workloads that they select.
-        surroundings: Adapters.
-        loop: The loop on them.
-    """
-
-    written: Settings
-    settings: Settings
-    surroundings: Surroundings
-    loop: Loop
-
-    @property
-    def keys(self) -> list[WorkloadKey]:
-        return [workload.key for workload in workloads_of(self.settings)]
-
-    def forecast(self) -> None:
-        with self.surroundings.alone:
-            self.loop.forecast()
-            self.loop.plan()
-        self.loop.aim()
-
-    def require_forecast(self) -> None:
-        if self.loop.forecast_trouble:
-            raise UnavailableError(self.loop.forecast_trouble)
-
-    def plan(self) -> None:
-        with self.surroundings.alone:
-            self.loop.plan()
-        self.loop.aim()
-
-    def standby(self) -> tuple[Done, ...]:
-        with self.surroundings.alone:
-            return self.loop.standby()
-
-    def tick(self, timed: AbstractContextManager[object]) -> Tick:
-        with self.surroundings.alone:
-            told = self.surroundings.before_tick()
-            with timed:
-                tick = self.loop.tick()
-        return tick if told is None else replace(tick, conditions=(told, *tick.conditions))
-
-
-def _setup(path: Path, before: _Setup | None = None) -> _Setup:
-    """Return what a settings file describes, its first forecast tried; `InputError` if it cannot be used.
-
-    What is to replace a running setup, `before`, needs that forecast: without it nothing could be decided.
-    `UnavailableError` says why there is none. Only an order to stop acting is taken up all the same.
-    """
-    written = load(path)
-    settings = settled(written, path.parent)
-    with ExitStack() as undo:
-        if before is not None and have_same_surroundings(settings, before.settings):
-            surroundings = before.surroundings
-        else:
-            surroundings = surroundings_of(settings, path.parent)
-            undo.callback(surroundings.close)
-        setup = _Setup(written, settings, surroundings, loop_of(settings, surroundings))
-        setup.forecast()
-        if before is not None and (settings.acting or not before.settings.acting):
-            setup.require_forecast()
-        undo.pop_all()
-    return setup
-
-
 def run_once(path: Path, *, as_json: bool) -> None:
     """Turn the loop once and print what it saw.
 
@@ -128,26 +54,18 @@ def run_once(path: Path, *, as_json: bool) -> None:
         InputError: Settings or data cannot be used.
         UnavailableError: The metrics source did not answer, so nothing was seen of any workload.
     """
-    setup = _setup(path)
+    setup = setup_of(path)
     try:
         setup.require_forecast()
         tick = setup.tick(nullcontext())
     finally:
         setup.surroundings.close()
     if as_json:
-        output.print_json(_as_json(tick, setup.settings))
+        output.print_json(saying.as_json(tick, setup.settings))
         return
     show.console().print(show.as_text(tick, workloads_of(setup.settings)))
-    if _is_simulated(setup.settings):
+    if saying.is_simulated(setup.settings):
         show.console().print("Simulated: cards, nodes, the cluster's API, its delays and the engines.")
-
-
-def _is_simulated(settings: Settings) -> bool:
-    return settings.cluster.kind == "embedded"
-
-
-def _as_json(tick: Tick, settings: Settings) -> dict[str, Any]:
-    return {"is_simulated": _is_simulated(settings), **show.as_json(tick, workloads_of(settings))}
 
 
 def run_forever(path: Path, *, as_json: bool, listen: str = "") -> None:
@@ -188,18 +106,16 @@ class Process:
     def __init__(self, path: Path, *, as_json: bool, listen: Address | None = None) -> None:
         self._path = path
         self._listen = listen
-        self._as_json = as_json
         self._log = structlog.get_logger()
         self._wall = WallClock()
         self._telemetry = Telemetry()
         text = _text(path)
-        self._setup = _setup(path)
+        self._setup = setup_of(path)
         # What the file said, and what it selected, when it was last taken up or refused, `None` = try again.
         self._judged: _Wanted | None = (text, tuple(self._setup.keys))
         self._in_use = Lock()
         self._settings_trouble = ""
-        self._notices = Notices()
-        self._told: list[tuple[str, dict[str, str | int]]] = []
+        self._notices, self._saying = Notices(), saying.Saying(prints=as_json)
         self._last_tick_s: float | None = None
         self._scheduler = BackgroundScheduler(
             timezone=UTC, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
@@ -270,7 +186,7 @@ class Process:
             tick = replace(tick, conditions=(self._settings_trouble, *tick.conditions))
         self._telemetry.settings_usable.set(not self._settings_trouble)
         self._telemetry.observe(tick)
-        self._say(tick, setup.settings)
+        self._saying.say(tick, setup.settings)
         for notice in self._notices.of(tick, setup.keys):
             setup.surroundings.tell(notice)
         self._last_tick_s = self._wall.now_s()
@@ -292,7 +208,7 @@ class Process:
             return
         before, self._judged = self._setup, None
         try:
-            setup = _setup(self._path, before)
+            setup = setup_of(self._path, before)
         except InputError as error:
             self._judged = wanted
             self._keep_because(str(error))
@@ -328,29 +244,6 @@ class Process:
     def _keep_because(self, reason: str) -> None:
         line = "; ".join(reason.splitlines())
         self._settings_trouble = f"settings cannot be used, the last good ones go on: {line}"
-
-    def _say(self, tick: Tick, settings: Settings) -> None:
-        """Print the tick where that is asked for, and log what was not so in the tick before."""
-        if self._as_json:
-            self._print(json.dumps(_as_json(tick, settings)))
-        lines: list[tuple[str, dict[str, str | int]]] = [
-            ("held", {"reason": condition}) for condition in tick.conditions
-        ]
-        lines += [("step", show.step_as_json(result)) for result in tick.results]
-        for event, about in lines:
-            if (event, about) not in self._told:
-                tell = self._log.warning if event == "held" else self._log.info
-                tell(event, **about)
-        self._told = lines
-
-    def _print(self, line: str) -> None:
-        """Print a line; the loop outlives those who read it."""
-        try:
-            print(line, flush=True)  # noqa: T201 -- the command's output
-        except OSError as error:
-            self._as_json = False
-            output.let_go()
-            self._log.warning("ticks are not printed any more", reason=error.strerror)
 
     def _is_alive(self) -> bool:
         if self._last_tick_s is None:
