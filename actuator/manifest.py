@@ -113,4 +113,6 @@ def dropped(sent: Json, kept: Json, path: str = "spec") -> str:
         for number, (one, held) in enumerate(zip(sent, kept, strict=False)):
             if lost := dropped(one, held, f"{path}[{number}]"):
                 return lost
+        if len(kept) < len(sent):
+            return f"{path}[{len(kept)}]"
     return ""

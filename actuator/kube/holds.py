@@ -10,6 +10,7 @@ from actuator.kube.listing import listed
 from actuator.kube.mirror import Scope
 from actuator.kube.records import Records
 from actuator.kube.resources import TAINT_RULES
+from actuator.manifest import Json
 from actuator.objects.holds import holds_of, rule_of
 from fleet.errors import RefusedError
 from fleet.holds import Hold
@@ -41,17 +42,25 @@ def end(server: ApiServer, hold: Hold) -> None:
 class Holds(Records):
     """Writes holds, once a dry run has shown what becomes of them: a rule without its device taints more."""
 
+    _are_kept_whole = False
+
     def hold(self, hold: Hold) -> None:
         """Keep new claims of others off a device; `ConflictError` where it is held already."""
         rule = rule_of(hold)
         try:
-            kept = self._server.create(_SCOPE.path, rule, is_dry=True)
+            if not self._are_kept_whole:
+                self._try_out(rule)
+            self._create(_SCOPE, rule)
         except NotFoundError as error:
+            self._are_kept_whole = False
             raise RefusedError(NO_RULES) from error
+
+    def _try_out(self, rule: Json) -> None:
+        kept = self._server.create(_SCOPE.path, rule, is_dry=True)
         for field in ("deviceSelector", "taint"):
             if not rule["spec"][field].items() <= (kept["spec"].get(field) or {}).items():
                 raise RefusedError(DROPPED.format(field=field))
-        self._create(_SCOPE, rule)
+        self._are_kept_whole = True
 
     def release(self, hold: Hold) -> None:
         """End a hold that was seen, and none that came after it; one that is gone = no change."""

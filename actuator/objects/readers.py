@@ -15,25 +15,34 @@ Parts = tuple[object, ...]
 """All that something is read from: equal parts, equal reading."""
 
 
+KEPT_TURNS = 100
+"""Turns for which a workload is kept that nobody asks for: most turns ask for a few of many."""
+
+
 class StandingReader:
     """Reads standings again and again; what did not change since the last time costs little."""
 
     def __init__(self) -> None:
         self._around: Parts = ()
-        self._read: dict[WorkloadKey, tuple[Parts, Standing | None]] = {}
+        self._turns = 0
+        self._read: dict[WorkloadKey, tuple[int, Parts, Standing | None]] = {}
 
     def turn(self, around: Parts) -> None:
-        """Forget all where what every standing depends on is not what it was."""
+        """Forget all where what every standing depends on is not what it was, and whoever is not asked for."""
+        self._turns += 1
         if around != self._around:
             self._around = around
             self._read.clear()
+        if self._turns % KEPT_TURNS == 0:
+            lately = self._turns - KEPT_TURNS
+            self._read = {key: held for key, held in self._read.items() if held[0] >= lately}
 
     def read(self, key: WorkloadKey, parts: Parts, make: Callable[[], Standing | None]) -> Standing | None:
         """Return what is made of these parts of a workload: the last time if they are the same."""
         held = self._read.get(key)
-        if held is None or held[0] != parts:
-            held = self._read[key] = parts, make()
-        return held[1]
+        standing = held[2] if held is not None and held[1] == parts else make()
+        self._read[key] = self._turns, parts, standing
+        return standing
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from actuator.kube.holds import DROPPED, Holds, holds_in
+from actuator.kube.errors import NotFoundError
+from actuator.kube.holds import DROPPED, NO_RULES, Holds, holds_in
 from actuator.kube.mirror import Mirror
 from actuator.kube.resources import TAINT_RULES
 from fleet.errors import ConflictError, RefusedError
@@ -36,6 +37,24 @@ def test_where_a_field_is_dropped_nothing_is_ever_written(field):
     with pytest.raises(RefusedError, match=DROPPED.format(field=field)):
         Holds(server, Mirror(), lambda: 0).hold(hold())
     assert [] == server.writes()
+
+
+def test_what_becomes_of_a_rule_is_tried_out_once_and_again_after_the_kind_was_gone():
+    server = FakeServer()
+    cluster = Holds(server, Mirror(), lambda: 0)
+
+    def tried():
+        return sum("dryRun" in path for _, path in server.asked)
+
+    cluster.hold(hold("gpu-0"))
+    cluster.hold(hold("gpu-1"))
+    assert (1, 2) == (tried(), len(holds_in(server)))
+    server.trouble[TAINT_RULES.path()] = NotFoundError("no such kind")
+    with pytest.raises(RefusedError, match=NO_RULES):
+        cluster.hold(hold("gpu-2"))
+    server.trouble.clear()
+    cluster.hold(hold("gpu-2"))
+    assert (2, 3) == (tried(), len(holds_in(server)))
 
 
 def test_a_hold_that_cannot_be_ended_keeps_no_other_from_being_ended():
