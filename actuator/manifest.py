@@ -89,11 +89,12 @@ def selects(selector: Json, labels: Json) -> bool:
     if not wanted and not expressions:
         return False
     return all(labels.get(key) == value for key, value in wanted.items()) and all(
-        _holds(expression, labels) for expression in expressions
+        holds(expression, labels) for expression in expressions
     )
 
 
-def _holds(expression: Json, labels: Json) -> bool:
+def holds(expression: Json, labels: Json) -> bool:
+    """Return whether labels meet one expression of a selector."""
     present = expression["key"] in labels
     is_among = present and labels[expression["key"]] in (expression.get("values") or [])
     return {"In": is_among, "NotIn": not is_among, "Exists": present, "DoesNotExist": not present}[

@@ -137,7 +137,7 @@ class _Seating:
         order = count()
         stand = self._stand[use[0]]
         for pool in self._pools:
-            if self._hosts.get(pool.node, UNKNOWN).lacks_for(pods.host):
+            if pool.node in pods.closed or self._hosts.get(pool.node, UNKNOWN).lacks_for(pods.host):
                 continue
             kin = stand[self._domain_of(pool.node)] if pods.is_spread else 0
             for device in pool.asked_for(request):

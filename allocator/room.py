@@ -65,8 +65,18 @@ class Room:
         """Return how many of `wanted` replicas the scheduler could place, and the room after them.
 
         Apart over fault domains first, where they are to be spread; then those of copies gather on nodes
-        where others are, any other go to the emptier node.
+        where others are, any other go to the emptier node. Of a replica of several pods each goes where it
+        has room, all or none.
         """
+        if pods.members == 1:
+            return self._fill(shape, wanted, pods)
+        member = replace(shape, cards=shape.cards // pods.members)
+        placed, after = self._fill(member, wanted * pods.members, pods)
+        groups, over = divmod(placed, pods.members)
+        return groups, self._fill(member, placed - over, pods)[1] if over else after
+
+    def _fill(self, shape: Shape, wanted: int, pods: Pods) -> tuple[int, Room]:
+        """Return how many of `wanted` pods could be placed, and the room after them."""
         wanted = self.teams.most(pods.workload, shape, wanted)
         if not wanted or shape.board not in self.products or shape in self.barred:
             return 0, self
@@ -79,7 +89,8 @@ class Room:
             apart = kin[hosts[pool.node].domain] if pods.is_spread and pool.node in hosts else 0
             return rank_of_trial(pool, ledger, copies[pool.node] if pods.gathers else 0, apart)
 
-        trial = Trial((pool for pool in self.pools if pool.name not in full), rank)
+        open_to = (pool for pool in self.pools if pool.name not in full and pool.node not in pods.closed)
+        trial = Trial(open_to, rank)
         of_node: defaultdict[str, list[Pool]] = defaultdict(list)
         for each in self.pools if pods.gathers else ():
             of_node[each.node].append(each)
@@ -128,6 +139,8 @@ class Room:
         refusal = self.teams.refusal(pods.workload, shape)
         if refusal is not None:
             return refusal
+        if pods.closed and self.fill(shape, 1, replace(pods, closed=frozenset()))[0]:
+            return "nodes with a card free do not let its pods in (node selector, node affinity or taints)"
         if pods.host != NOTHING and self.fill(shape, 1, replace(pods, host=NOTHING))[0]:
             lacking = {host.lacks_for(pods.host) for host in self.hosts.values()} - {""}
             what = " or ".join(sorted(lacking))

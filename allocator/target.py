@@ -130,6 +130,7 @@ def problem_of(question: Question) -> Problem:
                     penalty=PENALTY[workload.tier] * market.weight(workload.key),
                     is_spread=workload.is_spread,
                     host=standings[workload.key].host,
+                    closed=standings[workload.key].closed,
                 )
             )
     shapes = {shape for ask in asks for shape in ask.works}
@@ -201,7 +202,7 @@ def _taken_of_hosts(fleet: Fleet) -> Mapping[str, HostAmount]:
     """Return what our running replicas take of each node."""
     taken: defaultdict[str, HostAmount] = defaultdict(HostAmount)
     for _, variant, _, device in fleet.placed():
-        taken[device.node] += variant.host
+        taken[device.node] += variant.host * variant.members
     return taken
 
 
@@ -225,9 +226,14 @@ def cards_of(fleet: Fleet, stocks: Sequence[Stock]) -> tuple[Card, ...]:
 
 
 def _foreign(fleet: Fleet) -> set[str]:
-    """Return the cards on which someone else has a device."""
-    ours = {device.id for device, _ in _ours(fleet)}
-    return {device.gpu for device in fleet.allocated if device.id not in ours}
+    """Return the cards on which someone else has a device, or whose node lets no pods of ours in."""
+    ours = {device.id: device.gpu for device, _ in _ours(fleet)}
+    shut = {
+        gpu.uuid
+        for gpu in fleet.gpus
+        if fleet.standings and all(gpu.node in standing.closed for standing in fleet.standings)
+    }.difference(ours.values())
+    return shut | {device.gpu for device in fleet.allocated if device.id not in ours}
 
 
 def _ours(fleet: Fleet) -> Iterator[tuple[Device, WorkloadKey]]:

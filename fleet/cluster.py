@@ -86,6 +86,8 @@ class Variant:
         grace_s: How long its pods may still serve once they are told to end, in seconds.
         is_spread: Its pods ask to be spread over fault domains.
         host: What each of its pods takes of a node beside devices.
+        members: Pods of one replica that may stand on several nodes, each with its part of the cards.
+        closed: Nodes that its pods are not put on.
     """
 
     name: str
@@ -100,6 +102,8 @@ class Variant:
     grace_s: float = inf
     is_spread: bool = False
     host: HostAmount = NOTHING
+    members: int = 1
+    closed: frozenset[str] = frozenset()
 
     @property
     def told(self) -> int:
@@ -278,10 +282,24 @@ class Standing:
         """
         variant = self.variant(shape)
         if variant is not None:
-            is_copy, may_take_held = not variant.is_base, variant.may_take_held
-            return Pods(self.key, is_copy, variant.is_spread, variant.host, may_take_held=may_take_held)
+            return Pods(
+                self.key,
+                gathers=not variant.is_base,
+                is_spread=variant.is_spread,
+                host=variant.host,
+                may_take_held=variant.may_take_held,
+                members=variant.members,
+                closed=variant.closed,
+            )
         is_spread = self.is_spread or any(each.is_spread for each in self.variants)
-        return Pods(self.key, gathers=True, is_spread=is_spread, host=self.host, may_take_held=True)
+        return Pods(
+            self.key,
+            gathers=True,
+            is_spread=is_spread,
+            host=self.host,
+            may_take_held=True,
+            closed=self.closed,
+        )
 
     def named(self, name: str) -> Variant | None:
         """Return the Deployment of this name."""
@@ -289,8 +307,13 @@ class Standing:
 
     @property
     def host(self) -> HostAmount:
-        """What each of its pods takes of a node beside devices, whatever their shape."""
-        return next((variant.host for variant in self.variants), NOTHING)
+        """What each of its replicas takes of nodes beside devices, whatever their shape."""
+        return next((variant.host * variant.members for variant in self.variants), NOTHING)
+
+    @property
+    def closed(self) -> frozenset[str]:
+        """Nodes that its pods are not put on, whatever their shape: copies say what the base says."""
+        return next((variant.closed for variant in self.variants), frozenset())
 
     @property
     def own(self) -> Variant:

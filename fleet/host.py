@@ -31,6 +31,9 @@ class HostAmount:
             self.cpu_m - other.cpu_m, self.memory_bytes - other.memory_bytes, self.pods - other.pods
         )
 
+    def __mul__(self, times: int) -> HostAmount:
+        return HostAmount(self.cpu_m * times, self.memory_bytes * times, self.pods * times)
+
     def lacks_for(self, asked: HostAmount) -> str:
         """Return what there is too little of for `asked`, empty = nothing.
 
@@ -82,6 +85,8 @@ class Pods:
         is_spread: They prefer fault domains in which fewest of their workload run, before anything else.
         host: What each takes of its node.
         may_take_held: Their claims are given devices that are held for the workload.
+        members: Pods that make one replica together, on one node or on several.
+        closed: Nodes that they are not put on: by their node selector or affinity, or by taints of the nodes.
     """
 
     workload: WorkloadKey | None = None
@@ -89,3 +94,5 @@ class Pods:
     is_spread: bool = False
     host: HostAmount = NOTHING
     may_take_held: bool = False
+    members: int = 1
+    closed: frozenset[str] = frozenset()

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from actuator.mechanisms.device_plugin import shape_asked
 from actuator.objects.granted import resources_asked
+from actuator.objects.places import places_of
 from actuator.objects.plugged import plugged
 from actuator.objects.pods import is_over
 from fleet.shape import Shape
 from simulator.api import Json
 from simulator.errors import NotModelledError
 
-_UNMODELLED = ("schedulingGates", "tolerations", "topologySpreadConstraints")
+_UNMODELLED = ("schedulingGates", "topologySpreadConstraints")
 
 
 def node_for(
-    pod: Json, nodes: Iterable[Json], pods: Iterable[Json], company: Mapping[str, int]
+    pod: Json, nodes: Sequence[Json], pods: Iterable[Json], company: Mapping[str, int]
 ) -> str | None:
     """Return the node that a pod would be bound to, `None` while none has room.
 
@@ -35,10 +36,11 @@ def node_for(
         if asked:
             crowd[node] += 1
             taken.setdefault(node, Counter()).update({name: int(amount) for name, amount in asked.items()})
+    closed = places_of(nodes).closed_to(pod["spec"])
     fitting = [
         name
         for node in nodes
-        if _may_run(pod, node)
+        if node["metadata"]["name"] not in closed and not (node.get("spec") or {}).get("unschedulable")
         for name in [node["metadata"]["name"]]
         for left in [_left(node, taken.get(name, Counter()))]
         if all(left.get(resource, 0) >= count for resource, count in wanted.items())
@@ -49,13 +51,6 @@ def node_for(
 def shape_held(pod: Json, node: Json) -> Shape:
     """Return what a pod has of the node that it runs on."""
     return shape_asked(pod["spec"], plugged([node], ()).hosts)
-
-
-def _may_run(pod: Json, node: Json) -> bool:
-    spec, labels = node.get("spec") or {}, node["metadata"].get("labels") or {}
-    repels = any(taint["effect"] in {"NoSchedule", "NoExecute"} for taint in spec.get("taints") or ())
-    is_named = (pod["spec"].get("nodeSelector") or {}).items() <= labels.items()
-    return is_named and not repels and not spec.get("unschedulable")
 
 
 def _left(node: Json, taken: Counter[str]) -> dict[str, int]:

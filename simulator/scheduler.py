@@ -8,6 +8,7 @@ from actuator.mechanisms.device_plugin import asks_plugin
 from actuator.mechanisms.dra import DRIVER, Ask, ask_of
 from actuator.objects.holds import shut_by
 from actuator.objects.hosts import host_amount, hosts_of
+from actuator.objects.places import places_of
 from actuator.objects.slices import SliceReader, shared_device
 from actuator.objects.standings import allocated, allocated_ids, granted, results_of
 from fleet.devices import Device, DeviceId, Ledger, Pool, first_fit, in_order_of_trial, ledger_of
@@ -22,7 +23,7 @@ from simulator.plugged import node_for
 from simulator.pods import DELETE_PROTECTION, claim_names, is_leaving, with_condition
 from simulator.workqueue import WorkQueue
 
-_UNMODELLED_IN_PODS = ("nodeSelector", "schedulingGates")
+_UNMODELLED_IN_PODS = ("schedulingGates",)
 _UNMODELLED_IN_DEVICES = {"taints", "bindsToNode", "bindingConditions"}
 
 Devices = tuple[Device, ...]
@@ -140,7 +141,9 @@ class Scheduler:
         nodes, pods = self._api.list(NODE), self._api.list(POD)
         hosts = hosts_of(nodes, pods, "")
         asked = host_amount(pod["spec"])
-        pools = [p for p in inventory.pools if p.node in hosts and not hosts[p.node].lacks_for(asked)]
+        closed = places_of(nodes).closed_to(pod["spec"])
+        usable = {node for node, host in hosts.items() if not host.lacks_for(asked)} - closed
+        pools = [pool for pool in inventory.pools if pool.node in usable]
         order = in_order_of_trial(pools, ledger, company(pod, pods), kin(pod, pods, nodes))
         ask = _ask(claim)
         shut = self._shut(ask)

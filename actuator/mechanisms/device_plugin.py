@@ -24,6 +24,8 @@ GPU = "nvidia.com/gpu"
 SHARED_GPU = f"{GPU}.shared"
 PRODUCT_LABEL = f"{GPU}.product"
 REPLICAS_LABEL = f"{GPU}.replicas"
+LABELS = frozenset({PRODUCT_LABEL, REPLICAS_LABEL})
+"""Node labels by which pods say which cards they mean; copies on other cards say others."""
 
 _MIG = re.compile(r"nvidia\.com/mig-(\d+g\.\d+gb)(?:\.(.+))?")
 _PARTS = ("requests", "limits")
@@ -129,8 +131,7 @@ def with_shape(pod_spec: Json, shape: Shape, hosts: Sequence[Host]) -> Json:
         if resource in (held.get(part) or {}):
             del held[part][resource]
             held[part][wanted] = str(shape.cards)
-    ours = {PRODUCT_LABEL, REPLICAS_LABEL}
-    selector = {k: v for k, v in (changed.get("nodeSelector") or {}).items() if k not in ours}
+    selector = {k: v for k, v in (changed.get("nodeSelector") or {}).items() if k not in LABELS}
     meant = Shape(shape.board, shape.profile)
     others = [other for other in hosts if other.shape(wanted, 1) not in (None, meant)]
     if others:

@@ -20,6 +20,9 @@ GROUP_INDEX = "leaderworkerset.sigs.k8s.io/group-index"
 WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
 """Labels of its pods; the worker of index 0 leads."""
 
+EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+"""Annotation of a set each of whose groups has a domain of this node label to itself."""
+
 
 def as_deployment(body: Json) -> Json:
     """Return a LeaderWorkerSet as what makes pods of one template: those that lead a group.
@@ -51,6 +54,15 @@ def size_of(body: Json) -> int:
     """Return how many pods one replica has."""
     size: int = body["spec"].get("groupSize", 1)
     return size
+
+
+def may_stand_apart(body: Json) -> bool:
+    """Return whether pods of one group may stand on several nodes, wherever each has room.
+
+    A group that has a part of the cluster for itself is taken to need one node: which parts are empty of
+    other groups is its controller's and the scheduler's to know.
+    """
+    return EXCLUSIVE not in (body["metadata"].get("annotations") or {})
 
 
 def group_of(leader: Json) -> Json:

@@ -28,7 +28,7 @@ class StandingReader:
         self._read: dict[WorkloadKey, tuple[int, Parts, Standing | None]] = {}
 
     def turn(self, around: Parts) -> None:
-        """Forget all where what every standing depends on is not what it was, and whoever is not asked for."""
+        """Forget all where what every standing depends on is not what it was, and who is not asked for."""
         self._turns += 1
         if around != self._around:
             self._around = around

@@ -12,6 +12,7 @@ from actuator.objects.breaches import breaches
 from actuator.objects.history import NONE, History, with_history
 from actuator.objects.holds import holds_of
 from actuator.objects.hosts import hosts_of
+from actuator.objects.places import places_of
 from actuator.objects.plugged import plugged
 from actuator.objects.queued import queued
 from actuator.objects.readers import Readers
@@ -84,10 +85,10 @@ def fleet_of(
         kept.of(Scalings, snapshot.autoscalers, snapshot.scaled_objects),
         kept,
     )
-    observer.plugs, observer.fault_domain = plugs, fault_domain
     held = {pool.node for pool in inventory.pools + plugs.pools}
     with_cards = [node for node in snapshot.nodes if node["metadata"]["name"] in held]
-    readers.standings.turn((inventory, plugs, fault_domain))
+    observer.plugs, observer.fault_domain, observer.places = plugs, fault_domain, places_of(with_cards)
+    readers.standings.turn((inventory, plugs, observer.places, fault_domain))
     histories = kept.of(readers.plans.read, snapshot.plans)
     standings, refused = [], {}
     for key in workloads:

@@ -19,10 +19,18 @@ from actuator.manifest import (
 )
 from actuator.mechanisms import device_plugin as plugin
 from actuator.mechanisms.dra import DRIVER, shape_asked
-from actuator.objects.groups import group_of, grouped, grouped_shape, size_of, workers_of
+from actuator.objects.groups import (
+    group_of,
+    grouped,
+    grouped_shape,
+    may_stand_apart,
+    size_of,
+    workers_of,
+)
 from actuator.objects.holds import may_take_held
 from actuator.objects.hosts import host_amount
 from actuator.objects.kept import Kept
+from actuator.objects.places import Places
 from actuator.objects.plugged import Plugged
 from actuator.objects.pods import grace_s, is_over, true_condition
 from actuator.objects.restraints import (
@@ -49,7 +57,6 @@ from fleet.boards import Board
 from fleet.cluster import DisruptionBudget, Replica, Standing, Variant
 from fleet.devices import Device, DeviceId
 from fleet.errors import RefusedError
-from fleet.host import NOTHING
 from fleet.shape import WHOLE, Shape
 from fleet.workload import WorkloadKey
 
@@ -94,6 +101,7 @@ class Observer:
     Attributes:
         plugs: What device plugins offer, and who holds what of it.
         fault_domain: Node label that names the fault domain, empty = there are none.
+        places: Nodes with cards, as far as they let pods in.
     """
 
     def __init__(
@@ -108,7 +116,7 @@ class Observer:
         kept: Kept | None = None,
     ) -> None:
         kept = kept or Kept()
-        self.plugs, self.fault_domain = Plugged(), ""
+        self.plugs, self.fault_domain, self.places = Plugged(), "", Places()
         self._inventory = inventory
         self._boards = kept.of(_boards, inventory)
         self._gpus = inventory.gpu_by_uuid()
@@ -218,6 +226,7 @@ class Observer:
         shape, *others = asked.values()
         pod_spec = deployment["spec"]["template"]["spec"]
         size = self._size(deployment, templates, shape)
+        members = size if may_stand_apart(deployment) else 1
         ours = find(deployment["spec"]["selector"])
         replicas = (self._group(pod, find, size, meta["name"], got, asked) for pod in ours)
         return Variant(
@@ -230,7 +239,9 @@ class Observer:
             grace_s=grace_s(pod_spec),
             alternatives=tuple(dict.fromkeys(other for other in others if other != shape)),
             is_spread=is_spread_over(pod_spec, self.fault_domain),
-            host=sum([host_amount(pod_spec)] * size, NOTHING),
+            host=host_amount(pod_spec) * (size // members),
+            members=members,
+            closed=self.places.closed_to(pod_spec, besides=plugin.LABELS if ask is None else ()),
             may_take_held=ask is not None and may_take_held(ask.tolerations, base),
         )
 

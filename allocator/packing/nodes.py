@@ -15,28 +15,33 @@ class Nodes:
 
     Args:
         hosts: Nodes by name with what is left of them; others have enough.
-        asks: Workloads, with what one replica takes; others take nothing.
+        asks: Workloads, with what one replica takes and the nodes closed to it; others take nothing.
         cards: Cards of the nodes.
     """
 
     def __init__(self, hosts: Mapping[str, Host], asks: Iterable[Ask], cards: Iterable[Card]) -> None:
         self._hosts = dict(hosts)
-        self._asked = {ask.key: ask.host for ask in asks} if hosts else {}
+        mine = tuple(asks) if hosts else ()
+        self._asked = {ask.key: ask.host for ask in mine}
+        self._closed = {ask.key: ask.closed for ask in mine if ask.closed}
         self._node = {card.uuid: card.node for card in cards}
 
     def fork(self) -> Nodes:
         """Return nodes that can be changed without changing these."""
         twin = Nodes(self._hosts, (), ())
-        twin._asked, twin._node = self._asked, self._node
+        twin._asked, twin._closed, twin._node = self._asked, self._closed, self._node
         return twin
 
     def lacks(self, key: WorkloadKey, uuid: str) -> str:
-        """Return what a card's node has too little of for one more replica, empty = nothing that is known."""
-        return self._hosts.get(self._node[uuid], UNKNOWN).lacks_for(self._asked.get(key, NOTHING))
+        """Return why a card's node takes no more replica of a workload, empty = it does for all we know."""
+        if self._node[uuid] in self._closed.get(key, ()):
+            return "lets no pod of it in"
+        lacking = self._hosts.get(self._node[uuid], UNKNOWN).lacks_for(self._asked.get(key, NOTHING))
+        return f"has too little {lacking}" if lacking else ""
 
     def named(self, key: WorkloadKey, uuid: str) -> str:
-        """Return in one clause what a card's node has too little of for one more replica."""
-        return f"node {self._node[uuid]} has too little {self.lacks(key, uuid)}"
+        """Return in one clause why a card's node takes no more replica of a workload."""
+        return f"node {self._node[uuid]} {self.lacks(key, uuid)}"
 
     def beside(self, uuid: str) -> set[str]:
         """Return the cards of the node of one of them."""

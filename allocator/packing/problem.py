@@ -107,6 +107,7 @@ class Ask:
         penalty: Cost of one unit of work that stays uncarried; what the tiers differ in.
         now: What it runs on, by fault domain.
         host: What one replica takes of a node beside its device.
+        closed: Nodes that its pods are not put on.
     """
 
     key: WorkloadKey
@@ -119,6 +120,7 @@ class Ask:
     penalty: float = 100.0
     now: Mapping[str, Configuration] = field(default_factory=dict, hash=False)
     host: HostAmount = NOTHING
+    closed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actuator.objects.groups import GROUP_INDEX, SET_NAME, WORKER_INDEX, as_deployment
+from actuator.objects.groups import EXCLUSIVE, GROUP_INDEX, SET_NAME, WORKER_INDEX, as_deployment
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import Observer
 from fleet.cluster import DisruptionBudget
@@ -50,7 +50,7 @@ def test_a_group_is_one_replica_on_all_of_its_cards_and_ready_when_its_last_pod_
             seen.own.wanted,
             [replica.pod for replica in seen.own.replicas],
         )
-        assert (Configuration({PAIR: 1 + is_ready}), 2) == (seen.ready, seen.own.host.pods)
+        assert (Configuration({PAIR: 1 + is_ready}), 2) == (seen.ready, seen.host.pods)
 
 
 def test_one_pod_that_leaves_takes_its_group_along():
@@ -61,6 +61,15 @@ def test_one_pod_that_leaves_takes_its_group_along():
 def test_groups_of_one_may_be_parts_of_cards_and_none_is_copied():
     seen = standing(size=1, of="mig-3g")
     assert (Shape("h100-80gb", "3g.40gb"), False) == (seen.own.shape, seen.may_have_variants)
+
+
+def test_its_pods_may_stand_on_several_nodes_unless_each_group_has_a_domain_to_itself():
+    anywhere = groups()
+    alone = {**anywhere, "metadata": {**anywhere["metadata"], "annotations": {EXCLUSIVE: "rack"}}}
+    for body, members, pods in ((anywhere, 2, 1), (alone, 1, 2)):
+        seen = Observer(INVENTORY, [body], [WHOLE], (), ()).standing(KEY)
+        assert (members, pods) == (seen.own.members, seen.own.host.pods)
+        assert (members, pods) == (seen.pods(PAIR).members, seen.pods(PAIR).host.pods)
 
 
 def test_a_budget_that_counts_pods_lets_whole_groups_go():

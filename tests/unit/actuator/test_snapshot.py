@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from actuator.manifest import VARIANT_LABEL
+from actuator.mechanisms.device_plugin import PRODUCT_LABEL
 from actuator.objects.history import PlanReader
 from actuator.objects.plans import plan_of, status_of
 from actuator.objects.readers import Readers
@@ -140,8 +141,16 @@ def by_plugin(cards):
     return {"deployments": [body], "pods": [], "nodes": [node(gpu=cards)]}
 
 
+def tainted(*taints):
+    """The node of the cards, with these taints."""
+    return {"nodes": [{"metadata": {"name": "node-h100-dynamic"}, "spec": {"taints": list(taints)}}]}
+
+
+TAINT = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
+
 FROM_TO = {
     "a worker of a group is not ready any more": (pair(), pair(ready=False)),
+    "a node lets pods in no more": (tainted(), tainted(TAINT)),
     "a device plugin offers nothing any more": (by_plugin(1), {**by_plugin(1), "nodes": []}),
     **{what: ({}, now) for what, now in CHANGES.items()},
 }
@@ -232,6 +241,26 @@ def test_a_view_does_not_depend_on_the_order_of_objects():
     )
 
     assert fleet_of(forward, [LLAMA], Readers()) == fleet_of(backward, [LLAMA], Readers())
+
+
+@pytest.mark.parametrize(("tolerates", "closed"), [((), {"node-h100-dynamic"}), ((TAINT,), set())])
+def test_nodes_that_do_not_let_its_pods_in_are_closed_to_it_and_to_copies_yet_to_be_made(tolerates, closed):
+    base = deployment()
+    base["spec"]["template"]["spec"]["tolerations"] = list(tolerates)
+    seen = fleet(deployments=[base], **tainted(TAINT)).standing(LLAMA)
+
+    assert closed == seen.pods(LARGE).closed == seen.pods(SMALL).closed
+
+
+def test_a_base_that_names_the_product_of_its_card_has_copies_on_nodes_of_others():
+    plugged = by_plugin(1)
+    spec = plugged["deployments"][0]["spec"]["template"]["spec"]
+    spec["nodeSelector"] = {PRODUCT_LABEL: plugged["nodes"][0]["metadata"]["labels"][PRODUCT_LABEL]}
+    other = node("other", {PRODUCT_LABEL: "NVIDIA-A100-SXM4-80GB"}, gpu=1)
+    plugged["nodes"].append(other)
+    assert set() == fleet(slices=(), claims=(), **plugged).standing(LLAMA).closed
+    spec["nodeSelector"]["pool"] = "inference"
+    assert {"n1", "other"} == fleet(slices=(), claims=(), **plugged).standing(LLAMA).closed
 
 
 def test_nodes_are_seen_that_have_cards_and_no_others():

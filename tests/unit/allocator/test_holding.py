@@ -190,6 +190,15 @@ class TestNodes:
         seen = fleet(2, 1, hosts=self.hosts(*cores))
         assert nodes == node_of(held(seen, self.wish("2 x 3g.40gb")))
 
+    def test_no_seat_is_held_on_a_node_that_does_not_let_its_pod_in(self):
+        wish = self.wish("2 x 3g.40gb")
+        (base,) = wish.standing.variants
+        closed = replace(base, closed=frozenset({"node-0"}))
+        seen = fleet(2, 1, hosts=self.hosts(9, 9))
+        assert {"node-1"} == node_of(
+            held(seen, replace(wish, standing=replace(wish.standing, variants=(closed,))))
+        )
+
     def test_who_leaves_gives_its_core_back_with_its_device(self):
         busy = running(fleet(1, hosts=self.hosts(0, domains=("",))), standing("code", "1 x whole"))
         code = replace(busy.standings[0].variants[0], host=self.CORE)

@@ -244,6 +244,32 @@ def test_a_replica_of_several_cards_takes_them_of_one_node():
     assert (1, 5) == (left.fill(shape("whole"), 3)[0], len(left.fill(shape("whole"), 3)[1].held))
 
 
+def test_groups_take_each_pod_s_cards_where_they_are_and_no_group_in_part():
+    """Three nodes of three cards: pods of two cards fit once each, so a group of two and a pod left over."""
+    scene, of_two = fleet(9, per_node=3), replace(shape("whole"), cards=4)
+    hosts = {f"node-{n}": Host("", HostAmount(cpu_m=1000, pods=9)) for n in range(3)}
+    pods = Pods(host=HostAmount(cpu_m=1000), members=2)
+    placed, left = room_of(replace(scene, hosts=hosts)).fill(of_two, 2, pods)
+    assert (1, 4, [0, 0, 1000]) == (
+        placed,
+        len(left.held),
+        sorted(host.free.cpu_m for host in left.hosts.values()),
+    )
+    assert 0 == room_of(scene).fill(of_two, 2)[0]
+
+
+def test_pods_have_room_on_nodes_alone_that_let_them_in():
+    room = room_of(fleet(4, per_node=2))
+    some, none = (Pods(closed=frozenset(nodes)) for nodes in (["node-0"], ["node-0", "node-1"]))
+    placed, after = room.fill(shape("whole"), 9, some)
+    assert 2 == placed
+    assert 2 == after.fill(shape("whole"), 9)[0]
+    assert 0 == room.fill(shape("whole"), 9, none)[0]
+    why = "nodes with a card free do not let its pods in (node selector, node affinity or taints)"
+    assert why == room.limit(shape("whole"), none)
+    assert "" == room.fill(shape("whole"), 4)[1].limit(shape("whole"), none)
+
+
 class TestWhatBinds:
     """Which limit beside cards keeps a replica out, said in one clause."""
 

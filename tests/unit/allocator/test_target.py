@@ -88,6 +88,25 @@ def test_cards_of_others_are_left_to_them():
     assert 1 == target(scene).cards
 
 
+@pytest.mark.parametrize(
+    ("closed", "cards"),
+    [
+        ({"a": {"node-2"}, "b": {"node-2"}}, {"node-0", "node-1"}),
+        ({"a": {"node-2"}, "b": set()}, {"node-0", "node-1", "node-2"}),
+        ({"a": {"node-0"}, "b": {"node-0"}}, {"node-0", "node-1", "node-2"}),
+    ],
+    ids=["to-all", "to-one", "to-all-but-who-is-there"],
+)
+def test_cards_that_no_workload_s_pods_are_let_onto_are_not_packed(closed, cards):
+    scene = running(fleet(3, per_node=1), *(standing(name, "1 x 1g.10gb") for name in closed))
+    found = [
+        replace(one, variants=(replace(one.variants[0], closed=frozenset(closed[one.key.name])),))
+        for one in scene.standings
+    ]
+    scene = replace(scene, standings=tuple(found))
+    assert cards == {card.node for card in cards_of(scene, (Stock(BOARD),))}
+
+
 def test_a_workload_that_the_cluster_does_not_have_is_left_out():
     scene = asked(a=0.4)
     assert {} == target(replace(scene, fleet=fleet(2))).goals

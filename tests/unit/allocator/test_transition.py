@@ -158,6 +158,13 @@ class TestNodes:
             f"{m.act} {m.workload.name}" for m in way.moves if m.workload
         ]
 
+    def test_a_node_that_lets_no_pod_of_it_in_is_named(self):
+        asked = replace(self.ASKS[0], closed=frozenset({"b"}))
+        before, after = self.cards({BIG: key("x")}, {BIG: None}), self.cards({BIG: None}, {BIG: key("x")})
+        way = transition(before, after, (asked,), self.hosts(a=9, b=9))
+        assert () == way.moves
+        assert ("serving/x: node b lets no pod of it in for 1 x h100-80gb:3g.40gb",) == way.stuck
+
     @pytest.mark.parametrize(
         ("host", "what"),
         [
