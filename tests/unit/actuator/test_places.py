@@ -1,4 +1,4 @@
-"""Which nodes let pods in, by what both say; tests/cluster/test_places.py asks the real scheduler the same."""
+"""Which nodes let pods in, by what both say; the real scheduler is asked the same in tests/cluster."""
 
 import pytest
 
