@@ -30,6 +30,7 @@ SHOP = "shop"
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 QUIET_S = 0.3
+NOT_CHOSEN = "didn't match Pod's node affinity/selector"
 WEB = WorkloadKey(SHOP, "web")
 KNOWN = tuple(kind for kind in SERVING if kind not in OPTIONAL)
 MADE = {made.kind: made for made in (*KNOWN, CLAIM_TEMPLATES, AUTOSCALERS)}
@@ -174,4 +175,5 @@ def _is_settled(pod):
         return False
     if (condition(pod, "Ready") or {}).get("status") == "True":
         return True
-    return NOT_ALLOCATED in (condition(pod, "PodScheduled") or {}).get("message", "")
+    said = (condition(pod, "PodScheduled") or {}).get("message", "")
+    return NOT_ALLOCATED in said or NOT_CHOSEN in said

@@ -6,6 +6,8 @@ import pytest
 
 from actuator.kube.resources import CLAIM_TEMPLATES, LEADER_WORKER_SETS, PLANS, PODS
 from actuator.objects.groups import GROUP_INDEX, KIND, SET_NAME, WORKER_INDEX
+from allocator.room import room_of
+from fleet.boards import H100_80GB
 from fleet.errors import ConflictError, RefusedError
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
@@ -72,12 +74,12 @@ def cluster(shop):
         shop.clear()
 
 
-def member(shop, index):
-    """Make one pod of the first group, as the controller does."""
+def member(shop, index, group=0):
+    """Make one pod of a group, as the controller does."""
     _, body = deployment("large", 1)
     spec = body["spec"]["template"]["spec"]
-    labels = {SET_NAME: "large", GROUP_INDEX: "0", WORKER_INDEX: str(index)}
-    meta = {"name": f"large-0-{index}", "labels": {"app": "large", **labels}}
+    labels = {SET_NAME: "large", GROUP_INDEX: str(group), WORKER_INDEX: str(index)}
+    meta = {"name": f"large-{group}-{index}", "labels": {"app": "large", **labels}}
     shop.server.request(
         "POST", PODS.path(SHOP), {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
     )
@@ -107,6 +109,30 @@ def test_groups_follow_through_its_own_scale_and_are_one_replica_each(shop, clus
     assert (plan.change.name, target) == (body["metadata"]["name"], body["spec"]["target"])
     with pytest.raises(RefusedError, match="LeaderWorkerSet large: only Deployments can have variants"):
         cluster.create_variant(LARGE, "large-half", HALF)
+
+
+def test_a_group_has_room_over_several_nodes_and_is_one_replica_there(shop, lab, cluster):
+    """Beside the two cards of one node, one on each of two more: of two groups one at least is over two."""
+    for _ in range(2):
+        lab.node(H100_80GB)
+    until(lambda: 4 == len(cluster.view([LARGE]).gpus))
+    cluster.scale(LARGE, "large", 0, expects=None)
+    fleet = cluster.view([LARGE])
+    assert 2 == room_of(fleet).fill(PAIR, 3, fleet.standing(LARGE).pods(PAIR))[0]
+
+    cluster.scale(LARGE, "large", 2, expects=None)
+    for group in range(2):
+        member(shop, 0, group)
+        until(lambda group=group: _holds(cluster, 2 * group + 1))
+        assert Configuration({PAIR: group}) == standing(cluster, LARGE).ready
+        member(shop, 1, group)
+        until(lambda group=group: Configuration({PAIR: group + 1}) == standing(cluster, LARGE).ready)
+    fleet = cluster.view([LARGE])
+    assert 3 == len({device.node for device in fleet.allocated})
+    assert 0 == room_of(fleet).fill(PAIR, 1, fleet.standing(LARGE).pods(PAIR))[0]
+
+    shop.server.request("DELETE", PODS.path(SHOP, "large-1-1"), {"gracePeriodSeconds": 0})
+    until(lambda: Configuration({PAIR: 1}) == standing(cluster, LARGE).ready)
 
 
 def _holds(cluster, cards):

@@ -5,6 +5,7 @@ On the embedded cluster and on the real scheduler, as `test_cluster_contract` is
 
 import pytest
 
+from allocator.room import room_of
 from fleet.change import ChangeSet, Step, Verb
 from fleet.errors import RefusedError
 from fleet.shape import Configuration, Shape
@@ -30,9 +31,10 @@ def sized(sign, memory):
     return f"{CAPACITY}.memory.compareTo(quantity('{memory}')) {sign} 0"
 
 
-def served(world, request, replicas=1, **devices):
-    """Let a Deployment `chat` with this request be created, and settle."""
+def served(world, request, replicas=1, pods=None, **devices):
+    """Let a Deployment `chat` with this request, and with this in its pods, be created, and settle."""
     template, body = deployment("chat", replicas)
+    body["spec"]["template"]["spec"] |= pods or {}
     template["spec"]["spec"]["devices"] = {"requests": [{"name": "gpu", **request}], **devices}
     for each in (template, body):
         world.owner(each)
@@ -95,6 +97,19 @@ class TestRequests:
         assert pair == world.cluster.record(change_of(pair)).change.steps[0].shape
         with pytest.raises(RefusedError, match="arguments spread it over 2 cards, not over 1"):
             world.cluster.create_variant(CHAT, "chat-one", WHOLE)
+
+    @pytest.mark.parametrize(
+        ("chosen", "ready"), [({}, 1), ({"tier": "gold"}, 0)], ids=["any node", "a node that is not there"]
+    )
+    def test_cards_are_room_where_its_nodes_let_its_pods_in_and_nowhere_else(self, world, chosen, ready):
+        """One card is free; where pods find no node, nothing is asked for that would wait for ever."""
+        served(world, {"exactly": asking("gpu.nvidia.com")}, replicas=0, pods={"nodeSelector": chosen})
+        fleet = world.cluster.view([CHAT])
+        pods = fleet.standing(CHAT).pods(WHOLE)
+        assert ready == room_of(fleet).fill(WHOLE, 2, pods)[0]
+        world.cluster.scale(CHAT, "chat", 1, expects=None)
+        world.settle()
+        assert ready == standing(world.cluster, CHAT).own.ready
 
     def test_cards_that_nothing_shares_are_not_given(self, world):
         """Where no card says on which PCIe root it is, none can be on the same."""

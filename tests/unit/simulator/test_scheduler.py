@@ -334,12 +334,12 @@ class TestNotModelled:
     @pytest.mark.parametrize(
         "wish",
         [
-            {"nodeSelector": {"zone": "a"}},
+            {"affinity": {"nodeAffinity": {}}},
             {"affinity": {"podAntiAffinity": {}}},
             {"affinity": {"podAntiAffinity": {}, **BESIDE_COPIES}},
             {"resourceClaims": []},
         ],
-        ids=["selector", "affinity", "two-affinities", "no-claim"],
+        ids=["of-nodes", "affinity", "two-affinities", "no-claim"],
     )
     def test_wishes_of_pods(self, town, wish):
         with pytest.raises(NotModelledError, match=r"scheduling (a )?pod"):
