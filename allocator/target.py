@@ -20,7 +20,7 @@ from allocator.packing.placement import place
 from allocator.packing.problem import Ask, Problem, Stock, is_whole
 from allocator.packing.standing import standing_on
 from allocator.packing.transition import Transition, transition
-from fleet.cluster import Fleet, Gpu
+from fleet.cluster import Fleet, Gpu, Replica, Standing, Variant
 from fleet.devices import Device
 from fleet.host import NOTHING, HostAmount
 from fleet.shape import WHOLE, Configuration, Shape
@@ -111,14 +111,17 @@ def way_to(aim: Target, question: Question) -> Transition:
 
 
 def problem_of(question: Question) -> Problem:
-    """Return what is packed: what must be kept of the cluster's workloads, on cards that no one else uses."""
+    """Return what is packed: what must be kept of the cluster's workloads, on cards that no one else uses.
+
+    Groups of pods over several nodes are left where they are: of them no other shape can be made.
+    """
     standings = {standing.key: standing for standing in question.fleet.standings}
     asks, market = [], question.market.beside(question.fleet.queued)
     sliced = _sliced(question.fleet)
     for workload in sorted(question.workloads, key=lambda workload: workload.key):
         offers = question.offers[workload.key]
         works = {s: offers.works[s] for s in offers.addable() if not s.hundredths or s in sliced}
-        if workload.key in standings and works:
+        if workload.key in standings and works and standings[workload.key].own.members == 1:
             asks.append(
                 Ask(
                     key=workload.key,
@@ -201,8 +204,8 @@ def _hosts(fleet: Fleet, nodes: set[str], ours: Mapping[str, HostAmount]) -> Hos
 def _taken_of_hosts(fleet: Fleet) -> Mapping[str, HostAmount]:
     """Return what our running replicas take of each node."""
     taken: defaultdict[str, HostAmount] = defaultdict(HostAmount)
-    for _, variant, _, device in fleet.placed():
-        taken[device.node] += variant.host * variant.members
+    for _, variant, _, device in _placed(fleet):
+        taken[device.node] += variant.host
     return taken
 
 
@@ -237,7 +240,12 @@ def _foreign(fleet: Fleet) -> set[str]:
 
 
 def _ours(fleet: Fleet) -> Iterator[tuple[Device, WorkloadKey]]:
-    return ((device, standing.key) for standing, _, _, device in fleet.placed())
+    return ((device, standing.key) for standing, _, _, device in _placed(fleet))
+
+
+def _placed(fleet: Fleet) -> Iterator[tuple[Standing, Variant, Replica, Device]]:
+    """Yield the replicas that are packed: groups over several nodes run on what they run on."""
+    return (one for one in fleet.placed() if one[1].members == 1)
 
 
 def _configuration(packing: Packing, row: int) -> Configuration:

@@ -7,9 +7,9 @@ import pytest
 from allocator.market import Market
 from allocator.offers import Offer, Offers
 from allocator.packing.problem import Stock
-from allocator.target import cards_of, problem_of, target
+from allocator.target import cards_of, problem_of, target, way_to
 from fleet.boards import A100_80GB
-from fleet.cluster import Gpu
+from fleet.cluster import Gpu, Replica
 from fleet.ledgers.queues import UNLIMITED, Queue
 from fleet.shape import Shape
 from fleet.workload import Limits, Router, Tier
@@ -105,6 +105,30 @@ def test_cards_that_no_workload_s_pods_are_let_onto_are_not_packed(closed, cards
     ]
     scene = replace(scene, standings=tuple(found))
     assert cards == {card.node for card in cards_of(scene, (Stock(BOARD),))}
+
+
+def test_groups_over_several_nodes_are_left_where_they_are_and_their_cards_to_them():
+    """Beside a group of two cards, on a node each, one workload has the third card."""
+    pair = replace(shape("whole"), cards=2)
+    scene = running(fleet(3, per_node=1), standing("a", "1 x whole"))
+    second, third = (device for each in scene.pools[1:] for device in each.devices if device.profile is None)
+    group = replace(standing("group", "1 x whole").own, shape=pair, members=2)
+    group = replace(group, replicas=(Replica("group-0", "group-whole", pair, second, True, False, 0.0),))
+    scene = replace(
+        scene,
+        allocated=(*scene.allocated, second, third),
+        standings=(*scene.standings, replace(standing("group", ""), variants=(group,))),
+    )
+    works = {
+        "a": offers(CAPACITIES, Router.EQUAL),
+        "group": Offers(Router.EQUAL, {pair: Offer(pair, 1.0, 2.0)}),
+    }
+    asks = [workload(name, router=Router.EQUAL) for name in works]
+    asked_for = question(scene, asks, [need("a", 0.9), need("group", 0.9)], works)
+    aim = target(asked_for)
+
+    assert {key("a"): configuration("1 x whole")} == aim.goals
+    assert ((), ()) == (way_to(aim, asked_for).moves, way_to(aim, asked_for).stuck)
 
 
 def test_a_workload_that_the_cluster_does_not_have_is_left_out():
