@@ -87,7 +87,11 @@ def fleet_of(
     )
     held = {pool.node for pool in inventory.pools + plugs.pools}
     with_cards = [node for node in snapshot.nodes if node["metadata"]["name"] in held]
-    observer.plugs, observer.fault_domain, observer.places = plugs, fault_domain, places_of(with_cards)
+    observer.plugs, observer.fault_domain, observer.places = (
+        plugs,
+        fault_domain,
+        kept.of(places_of, with_cards),
+    )
     readers.standings.turn((inventory, plugs, observer.places, fault_domain))
     histories = kept.of(readers.plans.read, snapshot.plans)
     standings, refused = [], {}

@@ -2,19 +2,30 @@
 
 import numpy as np
 
+from actuator.mechanisms.device_plugin import PRODUCT_LABEL
 from actuator.mechanisms.engine_memory import UTILISATION
 from actuator.objects.plans import is_open, proven_by
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError, UnavailableError
+from fleet.shape import Shape
 from simulator.agents import start_control_plane
-from simulator.api import AUTOSCALER, CLAIM, CLAIM_TEMPLATE, DEPLOYMENT, FRACTION_TARGET, POD, TAINT_RULE
+from simulator.api import (
+    AUTOSCALER,
+    CLAIM,
+    CLAIM_TEMPLATE,
+    DEPLOYMENT,
+    FRACTION_TARGET,
+    NODE,
+    POD,
+    TAINT_RULE,
+)
 from simulator.clock import VirtualClock
 from simulator.cluster import EmbeddedCluster
 from simulator.containers import EngineContainers
 from simulator.driver import publish, resource_slices
 from simulator.engine import Engines
 from simulator.journal import Journal
-from simulator.manifests import deployment, whole_gpu_template
+from simulator.manifests import deployment, plugged_deployment, whole_gpu_template
 from simulator.node import NodeAgent
 from simulator.static_driver import BY_MEMORY, Card, static_slices
 from simulator.store import ObjectStore
@@ -34,13 +45,14 @@ class Stage:
 
     Args:
         replicas: Whole cards in the beginning.
-        is_shared: Claims may have parts of the cards, and engines are told what memory they may take.
+        cards: How they are given: `cut` by claims, in parts to claims (`shared`), where engines are told what
+            memory they may take, or by the device plugin (`plugged`), one of them cut in two.
 
     Attributes:
         engines: What serves them, and the router's account of it.
     """
 
-    def __init__(self, replicas=1, *, is_shared=False):
+    def __init__(self, replicas=1, *, cards="cut"):
         self._clock = VirtualClock(START_S)
         self.store = ObjectStore(self._clock)
         offered = np.zeros((LASTS_S, 1))
@@ -48,17 +60,32 @@ class Stage:
         self.engines = Engines([WEB], Offered(offered), Laws(), int(START_S))
         containers = EngineContainers(self.store, self.engines, self._clock, Always(), Journal())
         NodeAgent(self.store, self._clock, "n0", containers, Always())
-        shared = static_slices("n0", [Card(H100_80GB)] * 2, BY_MEMORY)
-        publish(self.store, "n0", shared if is_shared else resource_slices("n0", [H100_80GB] * 2))
+        if cards == "cut":
+            publish(self.store, "n0", resource_slices("n0", [H100_80GB] * 2))
+        elif cards == "shared":
+            publish(self.store, "n0", static_slices("n0", [Card(H100_80GB)] * 2, BY_MEMORY))
+        else:
+            self._offer({"nvidia.com/gpu": "1", "nvidia.com/mig-3g.40gb": "2"})
         start_control_plane(self.store, self._clock, Always())
-        self.store.create(whole_gpu_template("shop"))
-        web = deployment(WEB, replicas)
-        if is_shared:
+        if cards == "plugged":
+            web = plugged_deployment(WEB, Shape(H100_80GB.id), replicas)
+        else:
+            self.store.create(whole_gpu_template("shop"))
+            web = deployment(WEB, replicas)
+        if cards == "shared":
             web["spec"]["template"]["spec"]["containers"][0]["args"] += [
                 f"--gpu-memory-utilization=$({UTILISATION})"
             ]
         self.store.create(web)
         self.wait(60.0)
+
+    def _offer(self, resources):
+        """Have the node's device plugin offer this."""
+        node = self.store.get(NODE, None, "n0")
+        labels = node["metadata"]["labels"] | {PRODUCT_LABEL: H100_80GB.product_names[0].replace(" ", "-")}
+        node = self.store.replace({**node, "metadata": {**node["metadata"], "labels": labels}})
+        status = {part: node["status"][part] | resources for part in ("capacity", "allocatable")}
+        self.store.replace_status({**node, "status": {**node["status"], **status}})
 
     @property
     def now_s(self):
@@ -106,7 +133,7 @@ class Stage:
         used = {
             held["resourceClaimTemplateName"]
             for body in self.store.list(DEPLOYMENT)
-            for held in body["spec"]["template"]["spec"]["resourceClaims"]
+            for held in body["spec"]["template"]["spec"].get("resourceClaims", ())
         }
         for template in self.store.list(CLAIM_TEMPLATE):
             if template["metadata"]["name"] not in used:

@@ -146,7 +146,8 @@ def scaled():
 
 SCENES = {
     "another-shape": (Stage, lambda cluster: Acting(cluster, {HALF: 2})),
-    "shares": (partial(Stage, is_shared=True), lambda cluster: Acting(cluster, {PART: 2})),
+    "shares": (partial(Stage, cards="shared"), lambda cluster: Acting(cluster, {PART: 2})),
+    "device-plugin": (partial(Stage, cards="plugged"), lambda cluster: Acting(cluster, {HALF: 2})),
     "more": (Stage, lambda cluster: Acting(cluster, {WHOLE: 2})),
     "fewer": (halved, lambda cluster: Acting(cluster, {HALF: 1}, need_keep=0.4)),
     "holding": (Stage, lambda cluster: Holding(cluster, {})),
@@ -159,6 +160,7 @@ SCENES = {
 ENDS = {
     "another-shape": {"web": (0, 0), "web-3g-40gb": (2, 2)},
     "shares": {"web": (0, 0), "web-50-100": (2, 2)},
+    "device-plugin": {"web": (0, 0), "web-3g-40gb": (2, 2)},
     "more": {"web": (2, 2)},
     "fewer": {"web": (0, 0), "web-3g-40gb": (1, 1)},
     "holding": {"web": (1, 1), "web-2g-20gb": (2, 2)},
@@ -173,6 +175,7 @@ ENDS = {
 WRITTEN = {
     "another-shape": 11,
     "shares": 11,
+    "device-plugin": 11,
     "more": 5,
     "fewer": 4,
     "holding": 33,
