@@ -171,7 +171,10 @@ def _asked(part: Json) -> DeviceRequest:
         raise RefusedError("the claim uses adminAccess, which is no device of its own")
     amounts = (part.get("capacity") or {}).get("requests") or {}
     if amounts and (kind != "gpu" or count != 1):
-        raise RefusedError("the claim consumes capacity of MIG devices or of several cards: only of one card")
+        raise RefusedError(
+            "the claim consumes capacity of MIG devices or of several cards: name capacity of one whole card, "
+            "or ask for another profile"
+        )
     expressions = (selector["cel"]["expression"] for selector in part.get("selectors") or ())
     named = tuple(sorted((name, named_amount(held)) for name, held in amounts.items()))
     return replace(request_asked(kind, expressions), count=count, amounts=named)

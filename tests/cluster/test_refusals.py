@@ -2,15 +2,18 @@
 
 import pytest
 
-from actuator.kube.resources import CLAIM_TEMPLATES
+from actuator.kube.resources import CLAIM_TEMPLATES, CLAIMS
 from fleet.errors import RefusedError
+from fleet.workload import WorkloadKey
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import QUOTA, until
 from tests.cluster.shop import SHOP
-from tests.contract.test_cluster_contract import HALF, WEB, change
+from tests.contract.test_cluster_contract import HALF, WEB, change, deployment
+from tests.fakes.manifests import request
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 
+CHAT = WorkloadKey(SHOP, "chat")
 QUOTAS = f"/api/v1/namespaces/{SHOP}/{QUOTA.plural}"
 
 
@@ -34,6 +37,44 @@ def test_a_copy_over_the_quota_is_refused_and_leaves_no_template(shop, cluster, 
     with pytest.raises(RefusedError, match="exceeded quota: one"):
         cluster.create_variant(WEB, "web-half", HALF)
     assert ["web-gpu"] == [body["metadata"]["name"] for body in shop.list(CLAIM_TEMPLATES)]
+
+
+PART = {"capacity": {"requests": {"memory": "10Gi"}}}
+CONFIG = {"opaque": {"driver": "gpu.nvidia.com", "parameters": {"kind": "GpuConfig"}}}
+APART = {"requests": ["gpu"], "distinctAttribute": "gpu.nvidia.com/uuid"}
+NOT_HANDLED = {
+    "part of an instance": (
+        {"requests": [{"name": "gpu", "exactly": request("mig.nvidia.com", "3g.40gb", **PART)["exactly"]}]},
+        "name capacity of one whole card, or ask for another profile",
+    ),
+    "driver config": ({"config": [CONFIG]}, "carries driver config, which may not suit another shape"),
+    "cards that differ": ({"constraints": [APART]}, "by other than matchAttribute"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_HANDLED)
+def test_what_is_not_handled_is_refused_with_the_reason_and_nothing_is_written(shop, cluster, case):
+    devices, reason = NOT_HANDLED[case]
+    template, body = deployment("chat", 0)
+    template["spec"]["spec"]["devices"] |= devices
+    for each in (template, body):
+        shop.create(cluster, each)
+    until(lambda: reason in cluster.view([CHAT]).refused.get(CHAT, ""))
+    with pytest.raises(RefusedError, match=reason):
+        cluster.create_variant(CHAT, "chat-half", HALF)
+    assert {"web-gpu", "chat-gpu"} == {body["metadata"]["name"] for body in shop.list(CLAIM_TEMPLATES)}
+
+
+def test_pods_that_share_a_claim_by_its_name_are_no_replicas(shop, cluster):
+    template, body = deployment("chat", 0)
+    claim = {**template, "kind": "ResourceClaim", "spec": template["spec"]["spec"]}
+    shop.server.request("POST", CLAIMS.path(SHOP), {**claim, "metadata": {"name": "of-all"}})
+    body["spec"]["template"]["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "of-all"}]
+    shop.create(cluster, body)
+    try:
+        assert "its pods share claim of-all: more of them are more" in cluster.view([CHAT]).refused[CHAT]
+    finally:
+        shop.server.request("DELETE", CLAIMS.path(SHOP, "of-all"))
 
 
 def test_a_rehearsal_says_so_too(cluster, quota):
