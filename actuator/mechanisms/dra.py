@@ -172,8 +172,8 @@ def _asked(part: Json) -> DeviceRequest:
     amounts = (part.get("capacity") or {}).get("requests") or {}
     if amounts and (kind != "gpu" or count != 1):
         raise RefusedError(
-            "the claim consumes capacity of MIG devices or of several cards: name capacity of one whole card, "
-            "or ask for another profile"
+            "the claim consumes capacity of MIG devices or of several cards: name capacity of one whole "
+            "card, or ask for another profile"
         )
     expressions = (selector["cel"]["expression"] for selector in part.get("selectors") or ())
     named = tuple(sorted((name, named_amount(held)) for name, held in amounts.items()))
