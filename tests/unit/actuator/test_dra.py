@@ -117,7 +117,7 @@ class TestShares:
 
     def test_parts_of_several_cards_are_refused(self):
         asked = request("gpu.nvidia.com", None, count=2, capacity={"requests": {"memory": "1Gi"}})
-        with pytest.raises(RefusedError, match="only of one card"):
+        with pytest.raises(RefusedError, match="name capacity of one whole card"):
             ask_of(claim_spec(asked))
 
 
