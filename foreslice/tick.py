@@ -34,19 +34,18 @@ from foreslice.advice import advices
 from foreslice.boosts import announced
 from foreslice.clock import Clock
 from foreslice.holding import holding_of
+from foreslice.lookout import Lookout, Sight
 from foreslice.moves import with_plans
-from foreslice.newcomers import Newcomers
-from foreslice.newest import SAME_MOMENT_S, Newest
+from foreslice.newest import SAME_MOMENT_S
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
 from foreslice.rules import Rules
 from foreslice.standby.terms import PoolView
-from foreslice.terms import given_up, ready_shapes, seen_of, terms_of, unknowns, within_reach_of
+from foreslice.terms import given_up, ready_shapes, terms_of, unknowns, within_reach_of
 from foreslice.trials import Trials
 from foreslice.under_way import Ahead
 from foreslice.unknown import UnknownDemand
-from predictor.now import now_reading
-from predictor.ports import InstantSamples, MetricsSource
+from predictor.ports import MetricsSource
 from predictor.shared import Beside
 
 FORECAST_ADDS_FOR_S = 1800.0
@@ -97,17 +96,6 @@ class Tick:
         return cards_if_packed(self.fleet) if self.fleet is not None else 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Sight:
-    """What was read at one time, and the outlooks of then, as in `Tick`; conditions are those of reading."""
-
-    at_s: float
-    fleet: Fleet | None
-    outlooks: Mapping[WorkloadKey, Outlook]
-    readings: Mapping[WorkloadKey, NowReading]
-    conditions: tuple[str, ...]
-
-
 class Loop:
     """Turns the three jobs over one cluster, one metrics source and one clock.
 
@@ -142,9 +130,9 @@ class Loop:
         self._standby = rules.standby
         self._timing = timing
         self._clock = clock
-        self._newest = Newest(metrics, [workload.key for workload in workloads])
         self._observatory = observatory
         self._cluster = as_described(cluster, workloads) if cluster is not None else None
+        self._lookout = Lookout(workloads, metrics, self._cluster)
         self._rules = rules
         self._executor = (
             Executor(
@@ -159,7 +147,7 @@ class Loop:
         )
         self._holding = holding_of(self._cluster, workloads, rules)
         self.layouts: Ahead | None = None
-        self._trials, self._newcomers = Trials(), Newcomers()
+        self._trials = Trials()
         self._publisher = Publisher(self._cluster) if self._cluster is not None else None
         self._outlooks = observatory.blind()
         self.forecast_trouble = "no forecast has been made yet"
@@ -173,7 +161,7 @@ class Loop:
         """Read the buckets that closed and forecast anew; on trouble the last forecasts stay and age."""
         self._learnt.shelf.look(self._clock.now_s())
         try:
-            fleet = self._view([])
+            fleet, _ = self._lookout.fleet()
             if fleet is not None:
                 times = self._timings(fleet, self._clock.now_s())
                 self._learnt.leads_s.update({key: one.regrow_s for key, one in times.items()})
@@ -236,7 +224,7 @@ class Loop:
             return seen
         if self._standby is not None and seen.fleet is not None:
             self._standby.asks.note(seen.needs, seen.outlooks, seen.fleet, seen.at_s)
-        read_at_s = self._newest.read_at_s
+        read_at_s = self._lookout.read_at_s
         is_leader = self._cluster.is_leader()
         stops = halt(
             view_age_s=self._cluster.age_s(),
@@ -271,19 +259,13 @@ class Loop:
             leads=is_leader if self._rules.acting else None,
         )
 
-    def _look(self, within_s: float = 0.0) -> _Sight:
+    def _look(self, within_s: float = 0.0) -> Sight:
         """Read cluster and metrics source, each once; metrics that were read within so long are not again."""
-        at_s = self._clock.now_s()
-        conditions = [*filter(None, [self.forecast_trouble]), *self._learnt.shelf.trouble]
-        fleet, outlooks = self._view(conditions), self._outlooks
-        try:
-            readings = self._readings(fleet, outlooks, at_s, self._newest.samples(at_s, within_s))
-        except UnavailableError as error:
-            conditions.append(f"demand now is not read: {error}")
-            readings = {}
-        return _Sight(at_s, fleet, outlooks, readings, tuple(conditions))
+        sight = self._lookout.look(self._clock.now_s(), self._outlooks, within_s)
+        trouble = (*filter(None, [self.forecast_trouble]), *self._learnt.shelf.trouble)
+        return replace(sight, conditions=(*trouble, *sight.conditions))
 
-    def _weighed(self, sight: _Sight, more_s: float = 0.0) -> tuple[Tick, Question | None]:
+    def _weighed(self, sight: Sight, more_s: float = 0.0) -> tuple[Tick, Question | None]:
         """Return what was seen, and the question to decide on, `None` without a cluster to look at.
 
         `more_s` is how much longer additions are taken to need than they do.
@@ -336,38 +318,6 @@ class Loop:
         return {
             key: replace(self._timing, lead_s=lead_s * waves + more_s, regrow_s=lead_s)
             for key, lead_s in leads_s.items()
-        }
-
-    def _view(self, conditions: list[str]) -> Fleet | None:
-        if self._cluster is None:
-            return None
-        try:
-            fleet = self._cluster.view([workload.key for workload in self._workloads])
-        except UnavailableError as error:
-            conditions.append(f"the cluster is not seen: {error}")
-            return None
-        conditions += seen_of(self._workloads, fleet)
-        return fleet
-
-    def _readings(
-        self,
-        fleet: Fleet | None,
-        outlooks: Mapping[WorkloadKey, Outlook],
-        at_s: float,
-        samples: Mapping[WorkloadKey, InstantSamples],
-    ) -> dict[WorkloadKey, NowReading]:
-        ready, fresh = ready_shapes(fleet), self._newcomers.look(fleet, at_s)
-        return {
-            workload.key: now_reading(
-                samples[workload.key],
-                frozenset(ready.get(workload.key, {})),
-                outlooks[workload.key].mix,
-                workload.slo,
-                fresh.get(workload.key, frozenset()),
-                outlooks[workload.key].carried(ready.get(workload.key, {})),
-            )
-            for workload in self._workloads
-            if workload.key in samples
         }
 
     def _need(
