@@ -11,13 +11,13 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from foreslice.report.html import div, rendered
+from foreslice.report.ink import BLUE, GREEN, ORANGE, RED
 from foreslice.report.scores import HEAD, Backtested, rows
 from foreslice.settings.durations import written
 from predictor.backtest import OURS
 from predictor.ports import Floats
 
-CAME, SAID, GAIN, LOSS = "#0072B2", "#E69F00", "#009E73", "#D55E00"
-"""Okabe and Ito's colours."""
+CAME, SAID, GAIN, LOSS = BLUE, ORANGE, GREEN, RED
 
 DRAWN = 24
 """Series that are drawn, in the order of the file."""
@@ -67,8 +67,6 @@ def _ratios(runs: Sequence[Backtested], window_s: int, quantile: float) -> go.Fi
     figure.update_layout(
         height=MARGIN_PX + BAR_PX * len(ratios),
         margin={"l": 10, "r": 10, "t": 10, "b": 40},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
         xaxis={"title": "loss over that of the bar (1 = no better)", "rangemode": "tozero"},
         yaxis={"automargin": True, "autorange": "reversed"},
     )
@@ -106,8 +104,6 @@ def _forecasts(runs: Sequence[Backtested], window_s: int, quantiles: tuple[float
     figure.update_layout(
         height=MARGIN_PX + ROW_PX * len(runs),
         margin={"l": 10, "r": 10, "t": 60, "b": 30},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0 + 30 / (ROW_PX * len(runs)), "x": 0},
     )
     return figure

@@ -5,8 +5,22 @@ from __future__ import annotations
 from importlib.metadata import version
 
 import plotly.graph_objects as go
+import plotly.io
 import plotly.offline
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from foreslice.report.ink import GRID
+
+PAPER = go.layout.Template(plotly.io.templates["plotly"]).update(
+    layout={
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": "system-ui, sans-serif", "size": 12},
+        "xaxis": {"gridcolor": GRID, "zerolinecolor": GRID},
+        "yaxis": {"gridcolor": GRID, "zerolinecolor": GRID},
+    }
+)
+"""How a picture looks that says nothing else: its grid neither glares in the dark nor fades in the light."""
 
 
 def rendered(package: str, template: str, **values: object) -> str:
@@ -26,7 +40,8 @@ def rendered(package: str, template: str, **values: object) -> str:
 
 
 def div(figure: go.Figure, name: str) -> str:
-    """Return a picture as the part of a page that has this id."""
+    """Return a picture as the part of a page that has this id, on paper of either colour."""
+    figure.update_layout(template=PAPER)
     text: str = figure.to_html(
         full_html=False,
         include_plotlyjs=False,

@@ -66,9 +66,7 @@ def figure(cards: Sequence[Shared]) -> go.Figure:
         barmode="stack",
         height=_ROW_PX * len(cards) + _REST_PX,
         margin={"l": 170, "r": 20, "t": 70, "b": 40},
-        paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor=FREE,
-        font={"family": "system-ui, sans-serif", "size": 12},
         legend={"orientation": "h", "x": 0, "y": -0.06, "yanchor": "top"},
     )
     return bars

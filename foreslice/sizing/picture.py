@@ -9,7 +9,6 @@ from capacity.ask import Answer
 from capacity.sustained import Binding
 from foreslice.report.figures import PALETTE
 from foreslice.report.html import div, rendered
-from foreslice.report.ink import GRID
 from foreslice.sizing.show import Asked
 
 _COLOURS = dict(zip(Binding, PALETTE, strict=False))
@@ -72,7 +71,7 @@ def rates_figure(asked: Asked) -> go.Figure:
             row=1,
             col=column,
         )
-        figure.update_xaxes(title_text="requests/s", rangemode="tozero", gridcolor=GRID, row=1, col=column)
+        figure.update_xaxes(title_text="requests/s", rangemode="tozero", row=1, col=column)
     names, rows_px = [answer.shape.name for answer in able], _ROW_PX * max(len(able), 3)
     figure.update_yaxes(categoryorder="array", categoryarray=names, autorange="reversed", ticksuffix="  ")
     figure.update_layout(
@@ -80,7 +79,6 @@ def rates_figure(asked: Asked) -> go.Figure:
         barmode="overlay",
         legend={"orientation": "h", "y": -_BELOW_TITLE_PX / rows_px},
         margin={"l": 10, "r": 10, "t": 40, "b": 10},
-        paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(128,128,128,0.06)",
     )
     return figure
