@@ -35,6 +35,13 @@ NOTHING = 0.1
 """Share of the floor below which nothing is forecast while nothing comes: models, on a log scale over the
 floor, never say nothing."""
 
+BODY = 0.9
+"""Quantile that is often enough exceeded for a mean of by how much."""
+
+TAIL_ABOVE = 0.95
+"""Quantile above which that mean speaks (docs/adr/0056-a-tail-beyond-the-ninth-decile.md); up to it errors
+are many enough to count."""
+
 DAYS_UP_TO = 0.95
 """Quantile above which the rise of days before says nothing: three days do not know what comes once in a
 hundred windows."""
@@ -109,12 +116,12 @@ class Said(NamedTuple):
 class Blend:
     """The calibrated forecast of one window of one series; `learn` from each outcome once, in order of time.
 
-    Experts are the average of the models with a share of its conformal shift, its median + residual, each
-    model as it is, the models' medians anchored on the newest demand, last + residual with a long and a short
-    memory, last + the usual rise of the hour + residual, and as much of the last hour's highest step and of
-    max(last, last week). They are mixed by how they did; where the mixture covered too little of late it is
-    shifted up. Models are not asked once nothing came for a day: they
-    never say nothing.
+    Experts are the average of the models with a share of its conformal shift, its median + residual, its .9 +
+    an exponential tail of what came above it, each model as it is, the models' medians anchored on the newest
+    demand, last + residual with a long and a short memory, last + the usual rise of the hour + residual, and
+    as much of the last hour's highest step and of max(last, last week). They are mixed by how they did; where
+    the mixture covered too little of late it is shifted up. Models are not asked once nothing came for a day:
+    they never say nothing.
 
     Args:
         quantiles: Rising.
@@ -125,6 +132,10 @@ class Blend:
     def __init__(self, quantiles: tuple[float, ...], step_s: int, calibration: Calibration) -> None:
         self._quantiles = np.array(quantiles)
         self._is_median = self._quantiles == MEDIAN
+        self._body = quantiles.index(BODY) if BODY in quantiles else None
+        # How many mean excesses a quantile lies above the body, were the tail exponential.
+        excesses = np.log((1 - BODY) / (1 - self._quantiles))
+        self._excesses = np.where(self._quantiles > TAIL_ABOVE, excesses, np.nan)
         self._calibration = calibration
         memory, short = calibration.memory_s // step_s, SHORT_MEMORY_S // step_s
         self._missed = Errors(memory, quantiles, columns=len(quantiles))
@@ -211,6 +222,9 @@ class Blend:
             yield _demand(one, origin.level, origin.floor)
         for median in origin.anchored:
             yield np.where(self._is_median, _demand(median, origin.last, origin.floor), np.nan)
+        if self._body is not None:
+            body, excess = self._missed.tail(self._body)
+            yield _demand(logs[self._body] + body + excess * self._excesses, origin.level, origin.floor)
 
     def _raised(self, mixed: Floats, floor: float) -> Floats:
         shifts = np.clip(_or_none(self._lacked.sure_diagonal()), 0.0, self._calibration.cap)
@@ -285,6 +299,10 @@ class Errors:
     def diagonal(self) -> Floats:
         """Return each quantile of its own column, from `ENOUGH` errors on."""
         return np.array(self._recent.diagonal()) if len(self._recent) >= ENOUGH else self._nothing
+
+    def tail(self, column: int) -> tuple[float, float]:
+        """Return a column at its own quantile, and by how much it is exceeded on average where it is."""
+        return self._recent.tail(column) if len(self._recent) >= ENOUGH else (math.nan, math.nan)
 
     def sure_diagonal(self) -> Floats:
         """Return them, each only once `BEYOND` errors lie beyond it."""

@@ -92,6 +92,13 @@ class Recent:
         ranked = zip(columns, ranks(len(self), self._quantiles), strict=True)
         return [scores[rank] for scores, rank in ranked]
 
+    def tail(self, column: int) -> tuple[float, float]:
+        """Return a column at its own quantile, and the mean excess of scores above; `IndexError` if empty."""
+        scores = self.ordered(column)
+        rank = ranks(len(scores), self._quantiles)[column]
+        above = scores[rank + 1 :]
+        return scores[rank], math.fsum(above) / len(above) - scores[rank] if above else 0.0
+
 
 class Offsets:
     """One shift per quantile, learnt from how far forecasts of that quantile were off out of sample."""

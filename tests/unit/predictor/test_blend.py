@@ -133,6 +133,16 @@ def test_high_quantiles_are_what_the_median_lacked():
     np.testing.assert_allclose(expected, said, rtol=0.05)
 
 
+def test_the_highest_quantile_is_also_the_tail_of_what_models_lacked_at_the_ninth_decile():
+    """Logs of what came stand .01 to 1 above what they said: .91 is the decile, and .05 the mean excess."""
+    blend, start = Blend((0.9, 0.95, 0.99), STEP_S, CALIBRATION), origin(learned=[10] * 3, highest=60.0)
+    outcomes = 10.1 * np.exp(np.arange(1, 101) / 100) - 0.1
+    for at, actual in enumerate(outcomes):
+        blend.learn(at, start, blend.forecast(start), actual, is_bound=False)
+    expected = 10.1 * math.exp(0.91 + 0.05 * math.log(10)) - 0.1
+    np.testing.assert_allclose([NAN, NAN, expected], blend.forecast(start).experts[-1])
+
+
 def test_a_rise_that_came_on_days_before_is_expected_again_but_for_the_highest_quantiles():
     """From 4 or 9 to 16 by turns: only who knows when is right at both."""
     blend = Blend((0.5, 0.95, 0.99), STEP_S, CALIBRATION)
