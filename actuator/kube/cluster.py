@@ -34,7 +34,7 @@ from actuator.kube.resources import (
     TAINT_RULES,
     Resource,
 )
-from actuator.kube.scale import apply_field, flooring, is_as_decided_on, scaled, scaling
+from actuator.kube.scale import apply_field, flooring, scaled, scaling
 from actuator.manifest import Json, dropped, key_of, version_of
 from actuator.objects.groups import as_deployment
 from actuator.objects.readers import Readers
@@ -212,8 +212,8 @@ class KubeCluster(Holds):
             try:
                 scale = self._apply_scale(scope, variant, replicas, expects, base)
             except ConflictError:
-                newer = self._newer(scope, variant, expects) if version_of(held) == expects else None
-                if newer is None or not is_as_decided_on(held, newer, replicas):
+                newer = self._as_decided_on(scope, variant, replicas, expects)
+                if newer is None:
                     raise
                 held, expects = newer, version_of(newer)
             else:
@@ -321,6 +321,18 @@ class KubeCluster(Holds):
             self._mirror.list(Scope(SLICES)),
             self._spreading.of(workload),
         )
+
+    def _as_decided_on(self, scope: Scope, name: str, replicas: int, version: str | None) -> Json | None:
+        """Return what replicas that were decided on one version may be written on, `None` = on nothing newer.
+
+        Controllers write a Deployment's status all the time, above all while its pods start. That changes
+        nothing of what was asked for; yet only a raise goes on regardless, since whether replicas can be
+        spared is judged by the status.
+        """
+        newer = self._newer(scope, name, version)
+        if version is None or newer is None or not self._mirror.is_asked_the_same(scope, name, version):
+            return None
+        return newer if replicas >= newer["spec"].get("replicas", 1) else None
 
     def _newer(self, scope: Scope, name: str, version: str | None) -> Json | None:
         """Return what became of an object since a version, once that is heard of; `None` if it is not."""

@@ -64,6 +64,7 @@ class Mirror:
     def __init__(self) -> None:
         self._lock = Lock()
         self._held: defaultdict[Scope, dict[WorkloadKey, Json]] = defaultdict(dict)
+        self._asked_at: dict[tuple[Scope, WorkloadKey], int] = {}
         self._changes = 0
 
     @property
@@ -84,6 +85,12 @@ class Mirror:
         with self._lock:
             return self._held[scope].get(WorkloadKey(scope.namespace, name))
 
+    def is_asked_the_same(self, scope: Scope, name: str, version: str) -> bool:
+        """Return whether an object still asks for what it did as of a version: its generation counts that."""
+        with self._lock:
+            asked_at = self._asked_at.get((scope, WorkloadKey(scope.namespace, name)))
+        return asked_at is not None and asked_at <= int(version)
+
     def list(self, scope: Scope) -> list[Json]:
         """Return the objects of a scope."""
         with self._lock:
@@ -96,6 +103,10 @@ class Mirror:
             held = self._held[scope]
             newer = {key: body for key, body in held.items() if _number(body) > int(version)}
             fresh = {**listed, **newer}
+            for key in held.keys() - fresh.keys():
+                self._asked_at.pop((scope, key), None)
+            for key, body in fresh.items():
+                self._note_asked(scope, key, held.get(key), body)
             if _versions(fresh) != _versions(held):
                 self._changes += 1
             self._held[scope] = fresh
@@ -103,8 +114,9 @@ class Mirror:
     def clear(self, scope: Scope) -> None:
         """Forget a scope that the server does not serve."""
         with self._lock:
-            if self._held.pop(scope, None):
-                self._changes += 1
+            for key in (held := self._held.pop(scope, {})):
+                self._asked_at.pop((scope, key), None)
+            self._changes += bool(held)
 
     def take(self, scope: Scope, body: Json) -> None:
         """Take a new or changed object."""
@@ -114,6 +126,7 @@ class Mirror:
             if held is not None and (_number(held) > _number(body) or held == body):
                 return
             self._held[scope][key_of(body)] = body
+            self._note_asked(scope, key_of(body), held, body)
             self._changes += scope.resource not in ONLY_READ or _said(held) != _said(body)
 
     def drop(self, scope: Scope, body: Json) -> None:
@@ -122,7 +135,14 @@ class Mirror:
             held = self._held[scope].get(key_of(body))
             if held is not None and _number(held) <= _number(body):
                 del self._held[scope][key_of(body)]
+                self._asked_at.pop((scope, key_of(body)), None)
                 self._changes += 1
+
+    def _note_asked(self, scope: Scope, key: WorkloadKey, held: Json | None, body: Json) -> None:
+        """Note since which version an object has asked for what it asks for; `held` is what it was."""
+        generation = body["metadata"].get("generation")
+        if generation is not None and (held is None or held["metadata"].get("generation") != generation):
+            self._asked_at[scope, key] = _number(body)
 
 
 def _trimmed(resource: Resource, body: Json) -> Json:

@@ -71,26 +71,16 @@ def apply_field(apply: Apply, where: str, field: str, *, is_autoscaled: bool) ->
         return apply(force=True)
 
 
-def is_as_decided_on(held: Json, newer: Json, replicas: int) -> bool:
-    """Return whether replicas that were decided on one version may be written on a newer one.
-
-    Controllers write a Deployment's status all the time, above all right after its creation. That changes
-    nothing of what was asked for, which the generation counts; yet only a raise goes on regardless, since
-    whether replicas can be spared is judged by the status.
-    """
-    before, after = (body["metadata"].get("generation") for body in (held, newer))
-    wanted: int = held["spec"].get("replicas", 1)
-    return bool(before == after) and replicas >= wanted
-
-
 def scaled(deployment: Json, scale: Json) -> Json:
-    """Return a Deployment as it is once a scale was written; a `Scale` leaves zero out."""
+    """Return a Deployment as it is once a scale was written; a `Scale` leaves zero out.
+
+    The generation counts what is asked for, so it is one more where that is something else.
+    """
+    replicas, spec = scale["spec"].get("replicas", 0), deployment["spec"]
     metadata = {**deployment["metadata"], "resourceVersion": version_of(scale)}
-    return {
-        **deployment,
-        "metadata": metadata,
-        "spec": {**deployment["spec"], "replicas": scale["spec"].get("replicas", 0)},
-    }
+    if "generation" in metadata:
+        metadata["generation"] += replicas != spec.get("replicas", 1)
+    return {**deployment, "metadata": metadata, "spec": {**spec, "replicas": replicas}}
 
 
 def _why_not(field: str, keepers: list[str]) -> str:

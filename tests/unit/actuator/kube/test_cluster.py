@@ -99,7 +99,7 @@ def test_what_we_write_is_seen_at_once(cluster):
 
 def test_replicas_are_written_through_the_scale_on_the_version_that_was_seen(server, cluster):
     path = DEPLOYMENTS.path("shop", "web", "scale")
-    seen = cluster.view([WEB]).standing(WEB).variants[0].version
+    seen = version_of_web(cluster)
     cluster.scale(WEB, "web", 2, expects=seen)
     assert [("PATCH", path)] == server.writes()[-1:]
     with pytest.raises(ConflictError, match="modified"):
@@ -119,15 +119,42 @@ def touch(server, **spec):
 
 
 def test_a_raise_goes_on_over_a_status_that_was_written_meanwhile(server, cluster):
-    seen = cluster.view([WEB]).standing(WEB).variants[0].version
+    seen = version_of_web(cluster)
     touch(server)
     cluster.scale(WEB, "web", 3, expects=seen)
     assert Configuration({WHOLE: 3}) == wanted(cluster)
 
 
+def test_so_it_does_where_the_status_was_heard_of_before_it_is_written(server, cluster):
+    seen = version_of_web(cluster)
+    touch_and_hear(server, cluster)
+    cluster.scale(WEB, "web", 3, expects=seen)
+    assert Configuration({WHOLE: 3}) == wanted(cluster)
+
+
+def test_what_others_asked_for_meanwhile_stands_though_it_was_heard_of_and_a_status_since(server, cluster):
+    seen = version_of_web(cluster)
+    touch_and_hear(server, cluster, replicas=2)
+    touch_and_hear(server, cluster)
+    with pytest.raises(ConflictError, match="modified"):
+        cluster.scale(WEB, "web", 3, expects=seen)
+    assert Configuration({WHOLE: 2}) == wanted(cluster)
+
+
+def version_of_web(cluster):
+    return cluster.view([WEB]).standing(WEB).variants[0].version
+
+
+def touch_and_hear(server, cluster, **spec):
+    before = version_of_web(cluster)
+    touch(server, **spec)
+    while version_of_web(cluster) == before:
+        time.sleep(0.005)
+
+
 @pytest.mark.parametrize(("spec", "replicas"), [({}, 0), ({"replicas": 2}, 3)], ids=["fewer", "spec-changed"])
 def test_nothing_else_goes_on_over_what_was_written_meanwhile(server, cluster, spec, replicas):
-    seen = cluster.view([WEB]).standing(WEB).variants[0].version
+    seen = version_of_web(cluster)
     touch(server, **spec)
     with pytest.raises(ConflictError, match="modified"):
         cluster.scale(WEB, "web", replicas, expects=seen)
