@@ -57,6 +57,7 @@ class Need:
         distrust: Why nothing may be removed on this evidence; empty = it may.
         announced: What somebody has announced for within the lead time, 0 = nothing.
         announced_keep: The same within the time it takes to grow back.
+        quiet_up: The highest need-up over the quiet time, as far as it was looked at.
     """
 
     workload: WorkloadKey
@@ -71,12 +72,17 @@ class Need:
     step: int = 0
     announced: float = 0.0
     announced_keep: float = 0.0
+    quiet_up: float = 0.0
+
+    def kept(self, quiet_up: float) -> Need:
+        """Return the need of a workload that needed so much over the quiet time: none of that may go."""
+        return replace(self, keep=max(self.keep, quiet_up), quiet_up=quiet_up)
 
     def without_forecast(self) -> Need:
         """Return the need of the same evidence had there been no forecast."""
         up = max(self.reactive or 0.0, self.announced)
         keep = max(up, self.quiet_peak or 0.0, self.announced_keep)
-        return replace(self, up=up, keep=keep, forecast_up=0.0, forecast_keep=0.0)
+        return replace(self, up=up, keep=keep, forecast_up=0.0, forecast_keep=0.0, quiet_up=0.0)
 
     @property
     def because(self) -> str:

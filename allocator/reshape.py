@@ -19,6 +19,9 @@ from fleet.workload import Limits, Workload
 WORTHWHILE_GPU = 0.1
 """A move that saves less of a card is not made: it costs a restart and brings nothing back."""
 
+WORTHWHILE_SHARE = 0.05
+"""Nor is one that saves less of what the workload takes and empties no card: noise would have it back."""
+
 APART = 2
 """Fault domains in which a workload that is to be spread stands at least."""
 
@@ -110,9 +113,9 @@ def reshape(
     judge = _Judge(standing, need, offers, timing, at_s)
     if failed := offers.given_up & set(standing.wanted):
         return _retreat(judge, workload.limits, room, failed)
+    start, price = standing.wanted, offers.price(standing.wanted)
     if aim is not None and (led := _led(judge, workload.limits, room, aim)):
         return _tried(led, standing, room)
-    start, price = standing.wanted, offers.price(standing.wanted)
     best, best_worth = Reshape(start, room, ()), WORTHWHILE_GPU
     first_refusal: tuple[str, ...] = ()
     for goal in _soonest_first(offers, offers.of_one_shape(need.keep, workload.limits), standing):
@@ -129,6 +132,8 @@ def reshape(
             continue
         cards = room.cards_without(()) - moved.cards_without(devices)
         worth = saved(shares, cards)
+        if _is_noise(worth, cards, price):
+            continue
         if worth > best_worth + ROUNDING or (worth >= best_worth and best.goal == start):
             why = (
                 f"{start} to {goal} frees {shares:.2f} GPU in shares, {cards} cards; carries {need.keep:.2f}"
@@ -178,19 +183,30 @@ def _retreat(judge: _Judge, limits: Limits, room: Room, failed: frozenset[Shape]
 
 
 def _led(judge: _Judge, limits: Limits, room: Room, aim: Configuration) -> Reshape | None:
-    """Return the move to `aim`, `None` where it is not one to make now."""
+    """Return the move to `aim`, `None` where it is not one to make now.
+
+    Where it is only fewer of the same, it is for this workload alone, and has to be more than noise.
+    """
     start, keep = judge.standing.wanted, judge.need.keep
     if judge.offers.given_up & set(aim) or judge.offers.short(aim, keep):
         return None
     if not limits.min_replicas <= aim.replicas <= limits.max_replicas:
         return None
-    if aim.counts == start.counts:
-        return Reshape(start, room, ())
+    if all(n <= start.counts.get(shape, 0) for shape, n in aim.counts.items()):
+        price, left = judge.offers.price(start), room.cards_without(leaving(judge.standing, aim))
+        cards = room.cards_without(()) - left
+        if _is_noise(saved(price - judge.offers.price(aim), cards), cards, price):
+            return Reshape(start, room, ())
     moved = room.beside(judge.standing, aim) if judge.refusal(aim) is None else None
     if moved is not None and judge.gathered(aim, moved) is not None:
         return None
     why = f"{start} to {aim}, with which the fleet takes fewest cards; carries {keep:.2f}"
     return None if moved is None else Reshape(aim, moved, (why,))
+
+
+def _is_noise(worth: float, cards: int, price: float) -> bool:
+    """Return whether a move is worth too little of what its workload takes; an emptied card never is."""
+    return cards <= 0 and worth < WORTHWHILE_SHARE * price - ROUNDING
 
 
 def saved(shares: float, cards: int) -> float:

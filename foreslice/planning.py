@@ -192,6 +192,7 @@ def _sources(need: Need) -> dict[str, float | None]:
     return {
         "reactive": need.reactive,
         "quiet_peak": need.quiet_peak,
+        "quiet_up": need.quiet_up,
         "forecast_up": need.forecast_up,
         "forecast_keep": need.forecast_keep,
     }
@@ -260,6 +261,7 @@ def _asked(need: Need, work: float) -> Need:
         keep=work,
         reactive=work,
         quiet_peak=work,
+        quiet_up=work,
         forecast_up=0.0,
         forecast_keep=0.0,
         distrust=(),

@@ -39,6 +39,7 @@ from foreslice.moves import with_plans
 from foreslice.newest import SAME_MOMENT_S
 from foreslice.notches import Learnt
 from foreslice.outlook import Observatory, Outlook
+from foreslice.quiet import Quiet
 from foreslice.rules import Rules
 from foreslice.standby.terms import PoolView
 from foreslice.terms import given_up, ready_shapes, terms_of, unknowns, within_reach_of
@@ -147,7 +148,7 @@ class Loop:
         )
         self._holding = holding_of(self._cluster, workloads, rules)
         self.layouts: Ahead | None = None
-        self._trials = Trials()
+        self._trials, self._quiet = Trials(), Quiet()
         self._publisher = Publisher(self._cluster) if self._cluster is not None else None
         self._outlooks = observatory.blind()
         self.forecast_trouble = "no forecast has been made yet"
@@ -224,6 +225,7 @@ class Loop:
             return seen
         if self._standby is not None and seen.fleet is not None:
             self._standby.asks.note(seen.needs, seen.outlooks, seen.fleet, seen.at_s)
+        self._quiet.note(seen.needs, seen.timing, seen.at_s)
         read_at_s = self._lookout.read_at_s
         is_leader = self._cluster.is_leader()
         stops = halt(
@@ -282,6 +284,7 @@ class Loop:
         if self._standby is not None and fleet is not None:
             needs = self._standby.insured(needs, outlooks, fleet, at_s)
             conditions += self._standby.view.trouble
+        needs = self._quiet.kept(needs, timing, at_s)
         seen = Tick(
             at_s,
             fleet,

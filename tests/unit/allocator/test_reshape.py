@@ -6,7 +6,7 @@ import pytest
 
 from allocator.need import Timing
 from allocator.offers import Offer, Offers
-from allocator.reshape import ON_PAPER, WORTHWHILE_GPU, leaving, reshape, states_between
+from allocator.reshape import ON_PAPER, WORTHWHILE_GPU, WORTHWHILE_SHARE, leaving, reshape, states_between
 from allocator.room import room_of
 from fleet.workload import Router
 from tests.builders.deciding import need, offers, workload
@@ -45,11 +45,11 @@ def test_new_replicas_come_one_by_one_then_shapes_leave_in_any_order(start, goal
     assert states == [str(state) for state in states_between(configuration(start), configuration(goal))]
 
 
-def moved(text, offered, cards=2, timing=None, history=None, limits=None, **asks):
+def moved(text, offered, cards=2, timing=None, history=None, limits=None, aim=None, **asks):
     scene = running(fleet(cards), standing("chat", text, **(history or {})))
     (one,) = scene.standings
     run = workload(router=offered.router, **(limits or {}))
-    return reshape(run, one, need(**asks), offered, room_of(scene), timing or Timing(), NOW_S)
+    return reshape(run, one, need(**asks), offered, room_of(scene), timing or Timing(), NOW_S, aim)
 
 
 def priced(**shares):
@@ -67,6 +67,29 @@ def test_a_move_is_worth_a_tenth_of_a_card_or_it_is_not_made():
     dear = moved("1 x 4g.40gb", priced(small=0.4, large=0.5999), up=0.5)
     assert ("1 x 3g.40gb", "1 x 4g.40gb") == (str(cheap.goal), str(dear.goal))
     assert () == dear.because
+
+
+@pytest.mark.parametrize("is_led", [False, True], ids=["alone", "led"])
+@pytest.mark.parametrize(
+    ("profile", "start", "left"),
+    [("3g.40gb", 10, 9), ("3g.40gb", 12, 12), ("whole", 30, 29)],
+    ids=["a-twentieth", "less", "a-card"],
+)
+def test_one_replica_of_many_goes_if_it_is_a_twentieth_of_them_or_empties_a_card(
+    profile, start, left, is_led
+):
+    """A share counts half: half of the half that is one of twelve is less than a twentieth of six cards."""
+    assert 0.05 == WORTHWHILE_SHARE
+    aim = configuration(f"{start - 1} x {profile}") if is_led else None
+    offered = offers({profile: 0.4})
+    got = moved(
+        f"{start} x {profile}",
+        offered,
+        cards=start if profile == "whole" else start // 2,
+        aim=aim,
+        up=0.4 * (start - 1),
+    )
+    assert f"{left} x {profile}" == str(got.goal)
 
 
 def test_the_cheapest_goal_is_taken_and_of_equals_the_one_with_fewer_replicas():

@@ -93,9 +93,13 @@ def test_a_plan_says_target_certificate_reasons_and_what_it_were_without_the_for
     first = report["workloads"][0]
     assert ("serving/a", "1 x whole", "1 x 3g.40gb") == (first["workload"], first["stands"], first["target"])
     assert 0.5 == pytest.approx(first["target_cards"])
-    assert {"reactive": 0.2, "quiet_peak": 0.2, "forecast_up": 0.4, "forecast_keep": 0.0} == first["need"][
-        "by"
-    ]
+    assert {
+        "reactive": 0.2,
+        "quiet_peak": 0.2,
+        "quiet_up": 0.0,
+        "forecast_up": 0.4,
+        "forecast_keep": 0.0,
+    } == first["need"]["by"]
     assert "its floor of replicas" == first["bound_by"]
     assert ["4 x 1g.10gb", "1 x whole"] == [one["configuration"] for one in first["alternatives"]]
     assert "1 x 3g.40gb" == first["next"]

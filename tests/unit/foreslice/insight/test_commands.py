@@ -52,7 +52,7 @@ def test_an_explanation_has_need_forecast_and_what_would_be_done(seen):
     told = explanation(seen, seen.workloads[0])
 
     assert "carried" == told["state"]
-    assert {"reactive", "quiet_peak", "forecast_up", "forecast_keep"} == set(told["need"]["by"])
+    assert {"reactive", "quiet_peak", "quiet_up", "forecast_up", "forecast_keep"} == set(told["need"]["by"])
     assert told["need"]["because"]
     peak = told["forecast"]["peaks"][0]
     mix = seen.tick.outlooks[seen.workloads[0].key].mix
