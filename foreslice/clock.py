@@ -8,6 +8,9 @@ from typing import Protocol
 BUCKET_LAG_S = 20
 """A minute's last scrape comes up to one scrape interval after it ends; forecasts wait for it."""
 
+STANDBY_S = 1
+"""How often the standby pool is turned: a wake takes seconds, and nobody waits for a tick."""
+
 
 class Clock(Protocol):
     """Says what time it is; virtual in a replay, the newest row under a recorded file."""

@@ -35,7 +35,7 @@ from foreslice.settings.recipe_file import shipped
 from foreslice.settings.schema import EmbeddedCluster, KubernetesCluster, NoCluster, Settings
 from foreslice.settings.sources import FileMetrics, PrometheusMetrics
 from foreslice.shelf import shelf_of
-from foreslice.standby.made import HttpDoorsOnce, Ports, standby_of
+from foreslice.standby.made import HttpDoorsOnce, Ports, simulated, standby_of
 from foreslice.standby.pool import Standby
 from foreslice.tick import Loop
 from foreslice.training import Workshop
@@ -50,7 +50,6 @@ from predictor.sources.file import FileSource
 from predictor.sources.kept import KeptSource
 from predictor.sources.pod_memory import PrometheusMemory
 from predictor.sources.prometheus import PrometheusSource
-from simulator.standby import PoolObjects
 from simulator.tenants import tenants_of
 from simulator.world import World, WorldSpec
 
@@ -168,7 +167,7 @@ def _adapters(settings: Settings, folder: Path, models: Mapping[str, ModelSpec])
         boards=(world.spec.board,),
         before_tick=world_clock.move_world,
         alone=Lock(),
-        pool=(PoolObjects(world.store), lambda _: world.sleep, world.sleep),
+        pool=simulated(world),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import Manager
 from pathlib import Path
@@ -17,9 +17,10 @@ from fleet.errors import InputError
 from fleet.workload import WorkloadKey
 from foreslice import show
 from foreslice.demo_view import View
-from foreslice.replay import Day, Policy, Progress, Replayed, replay, shipped_day
+from foreslice.replay import Day, replay, shipped_day
+from foreslice.replayed import Policy, Progress, Replayed
 from foreslice.report.page import page
-from foreslice.report.table import HEAD, disclosure, readings, rows, summary
+from foreslice.report.table import disclosure, head, readings, rows, summary
 from simulator.traffic import Tenant
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def run_demo(*, seed: int, out: Path, as_json: bool, length_s: int = 86400) -> N
     _make(out)
     day = shipped_day(seed, length_s)
     console = show.console(to_stderr=as_json)
-    days = played(day, console)
+    days = played(day, day.policies, console)
     tenants = tenants_of(day)
     figures = json.dumps(summary(days, tenants, day), indent=2) + "\n"
     (out / "summary.json").write_text(figures, encoding="utf-8")
@@ -67,7 +68,7 @@ def tenants_of(day: Day) -> dict[WorkloadKey, Tenant]:
 def tell(days: list[Replayed], day: Day, title: str, console: Console) -> None:
     """Print what came of each policy, and what that says."""
     table = Table(box=None, pad_edge=False, title=title, title_justify="left")
-    for name in HEAD:
+    for name in head(days):
         table.add_column(name, justify="left" if name == "policy" else "right")
     for row in rows(days):
         table.add_row(*row)
@@ -76,17 +77,17 @@ def tell(days: list[Replayed], day: Day, title: str, console: Console) -> None:
         console.print(line)
 
 
-def played(day: Day, console: Console) -> list[Replayed]:
-    """Return what comes of every policy, as many at a time as there are cores, and show how far they are."""
-    workers = min(len(Policy), len(os.sched_getaffinity(0)))
-    with Manager() as manager, ProcessPoolExecutor(workers) as pool, View(console, list(Policy)) as view:
+def played(day: Day, policies: Sequence[Policy], console: Console) -> list[Replayed]:
+    """Return what comes of each policy, as many at a time as there are cores, and show how far they are."""
+    workers = min(len(policies), len(os.sched_getaffinity(0)))
+    with Manager() as manager, ProcessPoolExecutor(workers) as pool, View(console, policies) as view:
         turns: Queue[Progress] = manager.Queue()
         # The long runs first, so that all workers finish at about the same time.
-        order = sorted(Policy, key=lambda policy: policy is Policy.STATIC)
+        order = sorted(policies, key=lambda policy: policy is Policy.STATIC)
         futures = {policy: pool.submit(_one, policy, day, turns) for policy in order}
         for turn in _turns(turns, list(futures.values())):
             view.show(turn)
-        return [futures[policy].result() for policy in Policy]
+        return [futures[policy].result() for policy in policies]
 
 
 def _one(policy: Policy, day: Day, turns: Queue[Progress]) -> Replayed:

@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from foreslice.replay import Policy, Progress
+from foreslice.replayed import Policy, Progress
 from foreslice.report.figures import PALETTE
 
 BAR_WIDTH = 24

@@ -19,7 +19,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 from fleet.errors import ForesliceError, InputError, UnavailableError
 from fleet.workload import WorkloadKey
 from foreslice import output, saying, show
-from foreslice.clock import BUCKET_LAG_S, WallClock
+from foreslice.clock import BUCKET_LAG_S, STANDBY_S, WallClock
 from foreslice.doors import entrance_of
 from foreslice.http import StatusServer
 from foreslice.notices import Notices
@@ -28,9 +28,6 @@ from foreslice.settings.load import workloads_of
 from foreslice.setup import setup_of
 from foreslice.stopping import StoppedError, obey_signals, put_off
 from foreslice.telemetry import Telemetry
-
-STANDBY_S = 1.0
-"""How often the standby pool is turned: a wake takes seconds, and nobody waits for a tick."""
 
 MISSED_TICKS = 3
 """So many ticks without an end, and the process says that it is not alive."""

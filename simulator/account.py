@@ -79,7 +79,7 @@ def layouts(
 ) -> NDArray[np.int16]:
     """Return who holds which memory slice at the start of each minute of [start_s, end_s).
 
-    Shape (minutes, cards, memory slices of the widest board): 0 = nobody, n = the n-th of `workloads`.
+    Shape (minutes, cards, memory slices of the widest board), as `number_of` numbers holders; 0 = nobody.
     """
     minutes = np.arange(start_s, end_s, MINUTE_S, dtype=np.int64)
     width = max(card.board.grid for card in cards)
@@ -88,8 +88,13 @@ def layouts(
     for holding in journal.holdings:
         during = np.flatnonzero(_lasts(holding, minutes))[:, np.newaxis]
         slices = np.array(sorted(holding.device.memory_slices), dtype=np.intp)
-        holders[during, places[holding.device.gpu], slices] = 1 + workloads.index(holding.workload)
+        holders[during, places[holding.device.gpu], slices] = number_of(holding.workload, workloads)
     return holders
+
+
+def number_of(holder: WorkloadKey | None, workloads: Sequence[WorkloadKey]) -> int:
+    """Return a holder's number: n = the n-th of `workloads`, one more than there are = the standby pool."""
+    return 1 + (len(workloads) if holder is None else workloads.index(holder))
 
 
 def _lasts(span: Holding | Serving, minutes: NDArray[np.int64]) -> NDArray[np.bool_]:

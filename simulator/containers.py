@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from actuator.manifest import STANDBY_LABEL, labels_of
 from fleet.shape import Shape
 from simulator.api import POD, Api, Change, Event, Json
 from simulator.clock import Clock
@@ -42,7 +43,7 @@ class EngineContainers:
         name, workload = pod["metadata"]["name"], workload_of(pod)
         self._shapes[name] = shape
         self._engines.advance(self._clock.now_s)
-        self._engines.start(name, workload, shape)
+        self._engines.start(name, workload, shape, is_standby=STANDBY_LABEL in labels_of(pod))
         self._journal.starts.append(Start(self._clock.now_s, name, workload, shape))
 
     def load_s(self, pod: Json) -> float:
@@ -75,6 +76,8 @@ class EngineContainers:
             return
         self._engines.set_ready(name, is_ready=is_wanted)
         if is_wanted:
-            servings.begin(name, Serving(name, workload_of(pod), self._shapes[name], now_s))
+            is_standby = STANDBY_LABEL in labels_of(pod)
+            serving = Serving(name, workload_of(pod), self._shapes[name], now_s, is_standby=is_standby)
+            servings.begin(name, serving)
         else:
             servings.end(name, now_s)

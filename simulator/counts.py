@@ -90,6 +90,7 @@ class Tally:
         completed: Requests served to the end.
         inside: Requests inside every term of their SLO.
         cut: Requests that were being served when their pod was stopped.
+        by_standby: Of those completed, the ones that engines of the standby pool served.
     """
 
     offered: Floats
@@ -97,6 +98,7 @@ class Tally:
     completed: Floats
     inside: Floats
     cut: Floats
+    by_standby: Floats
 
     @classmethod
     def zero(cls, workloads: int) -> Tally:

@@ -56,6 +56,7 @@ class _Engine:
     row: int
     law: Law
     kv_tokens: float
+    is_standby: bool
     is_ready: bool = False
     is_up: bool = False
     is_asleep: bool = False
@@ -97,8 +98,11 @@ class Engines:
         """How fast each pod is at the present token mix of its workload."""
         return self._pace
 
-    def start(self, pod: str, workload: WorkloadKey, shape: Shape) -> None:
-        """Add the engine of a pod, empty and not ready; `NotModelledError` if the shape has no KV room."""
+    def start(self, pod: str, workload: WorkloadKey, shape: Shape, *, is_standby: bool = False) -> None:
+        """Add the engine of a pod, empty and not ready; `NotModelledError` if the shape has no KV room.
+
+        What an engine of the standby pool serves is tallied apart, too.
+        """
         row = self._rows[workload]
         law, room = (
             self._laws.law(self.workloads[row], shape),
@@ -107,7 +111,7 @@ class Engines:
         if room <= 0:
             raise NotModelledError(f"an engine that crashes because {workload} does not fit on {shape}")
         self.counts = self.counts.with_one_more()
-        self._arrange((*self._engines, _Engine(pod, row, law, room)))
+        self._arrange((*self._engines, _Engine(pod, row, law, room, is_standby)))
 
     def set_ready(self, pod: str, *, is_ready: bool) -> None:
         """Begin or end to send requests to a pod; one that is not here (any more) is passed over."""
@@ -231,6 +235,7 @@ class Engines:
         counts.prompt_tokens += admitted * pace.prompt_tokens
         counts.output_tokens += completed * pace.output_tokens
         self.tally.completed += self._by_workload(completed)
+        self.tally.by_standby += self._by_workload(completed * self._is_standby)
 
     def _arrange(self, engines: tuple[_Engine, ...]) -> None:
         self._engines = engines
@@ -244,6 +249,7 @@ class Engines:
         takes = self._belongs * np.array([engine.is_ready for engine in engines], dtype=np.float64)
         taking = takes.sum(axis=1)
         self._serves = np.array([not engine.is_asleep for engine in engines], dtype=np.float64)
+        self._is_standby = np.array([engine.is_standby for engine in engines], dtype=np.float64)
         self._has_no_pod = taking == 0
         self._shares = takes / np.maximum(taking, 1.0)[:, np.newaxis]
         self._pace = pace_of([(engine.law, engine.kv_tokens, self._mixes[engine.row]) for engine in engines])

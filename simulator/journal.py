@@ -19,14 +19,14 @@ class Holding:
     """A device in somebody's hands.
 
     Attributes:
-        workload: Whose pod holds it.
+        workload: Whose pod holds it, `None` = nobody's alone: a slice of the standby pool.
         device: What is held; its memory slices say where on the card.
         gpu_share: What it takes of a card, the larger of compute and memory.
         from_s: When it was allocated, seconds since the epoch.
         until_s: When it was given back, infinite while it is held.
     """
 
-    workload: WorkloadKey
+    workload: WorkloadKey | None
     device: Device
     gpu_share: float
     from_s: float
@@ -43,6 +43,7 @@ class Serving:
         shape: What it runs on.
         from_s: When it turned ready, seconds since the epoch.
         until_s: When it left or turned unready, infinite while it serves.
+        is_standby: Whether it is of the standby pool.
     """
 
     pod: str
@@ -50,6 +51,7 @@ class Serving:
     shape: Shape
     from_s: float
     until_s: float = np.inf
+    is_standby: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from actuator.manifest import STANDBY_LABEL, key_of, labels_of
 from actuator.mechanisms.device_plugin import asks_plugin
 from actuator.objects.plugged import plugged
 from actuator.objects.slices import SliceReader
@@ -11,7 +12,8 @@ from actuator.objects.standings import granted
 from fleet.boards import Board
 from fleet.devices import Device
 from fleet.shape import WHOLE, Shape, slice_of
-from simulator.api import CLAIM, DEPLOYMENT, NODE, POD, SLICE, Api, Change, Event, Json
+from fleet.workload import WorkloadKey
+from simulator.api import CLAIM, DEPLOYMENT, NODE, POD, SLICE, Api, Change, Event
 from simulator.clock import Clock
 from simulator.journal import Holding, Journal, Scaling
 from simulator.manifests import workload_of
@@ -32,7 +34,7 @@ class Observer:
         api.watch(DEPLOYMENT, self._on_deployment)
 
     def _on_claim(self, event: Event) -> None:
-        claim, name = event.body, event.body["metadata"]["name"]
+        claim, name = event.body, str(key_of(event.body))
         is_held = event.change is not Change.DELETED and bool(granted(claim))
         if is_held and name not in self._held:
             by = claim["status"]["reservedFor"][0]["name"]
@@ -41,7 +43,8 @@ class Observer:
                 inventory = self._slices.read(self._api.list(SLICE))
                 gpus = inventory.gpu_by_uuid()
                 held = [inventory.held(result) for result in granted(claim)]
-                self._begin(name, pod, [(each, gpus[each.gpu].board) for each in held if each is not None])
+                holder = None if STANDBY_LABEL in labels_of(claim) else workload_of(pod)
+                self._begin(name, holder, [(each, gpus[each.gpu].board) for each in held if each is not None])
         elif not is_held and name in self._held:
             self._end(name)
 
@@ -55,15 +58,15 @@ class Observer:
             node and event.change is not Change.DELETED and uid not in self._held and asks_plugin(pod["spec"])
         ):
             plugs = plugged([self._api.get(NODE, None, node) or {}], self._api.list(POD))
-            self._begin(uid, pod, [(each, plugs.boards[each.gpu]) for each in plugs.held[uid]])
+            held = [(each, plugs.boards[each.gpu]) for each in plugs.held[uid]]
+            self._begin(uid, workload_of(pod), held)
 
-    def _begin(self, name: str, pod: Json, devices: Sequence[tuple[Device, Board]]) -> None:
+    def _begin(self, name: str, holder: WorkloadKey | None, devices: Sequence[tuple[Device, Board]]) -> None:
         """Note what is held from now on, under a name of its own: each card counts."""
         self._held[name] = [f"{name}/{device.gpu}/{device.name}" for device, _ in devices]
         for span, (device, board) in zip(self._held[name], devices, strict=True):
             share = slice_of(board, Shape(board.id, device.profile or WHOLE)).gpu_share
-            holding = Holding(workload_of(pod), device, share, self._clock.now_s)
-            self._journal.holdings.begin(span, holding)
+            self._journal.holdings.begin(span, Holding(holder, device, share, self._clock.now_s))
 
     def _end(self, name: str) -> None:
         for span in self._held.pop(name):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fleet.errors import InputError
-from foreslice.replay import Policy, Replayed, replay, shipped_day
+from foreslice.replay import replay, shipped_day
+from foreslice.replayed import Policy, Replayed
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,11 @@ def run_replay(policy: str = "foreslice", *, seed: int = 1, hours: float = 24.0)
     Raises:
         InputError: There is no such policy.
     """
-    if policy not in set(Policy):
-        raise InputError(f"{policy!r} is no policy", where="policy", fix=f"choose {', '.join(Policy)}")
-    day = replay(Policy(policy), shipped_day(seed, round(hours * 3600)))
+    shipped = shipped_day(seed, round(hours * 3600))
+    if policy not in set(shipped.policies):
+        fix = f"choose {', '.join(shipped.policies)}"
+        raise InputError(f"{policy!r} is no policy", where="policy", fix=fix)
+    day = replay(Policy(policy), shipped)
     figures = day.summary
     return ReplayResult(
         figures.gpu_hours,

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from fleet.errors import InputError
 from foreslice.commands.options import Output, OutputForm
 
 
@@ -44,17 +43,5 @@ def replay(
     from foreslice.proof.fine import run_fine
     from foreslice.proof.replay import run_replay
 
-    if level is Level.FINE:
-        _refuse(policies)
-        run_fine(trace, fleet, seed, report, as_json_only=output is Output.JSON)
-        return
-    run_replay(trace, fleet, policies, seed, report, as_json_only=output is Output.JSON)
-
-
-def _refuse(policies: str) -> None:
-    if policies:
-        raise InputError(
-            "the fine level has foreslice, forecast off, static whole GPU and oracle, always",
-            where="--policies",
-            fix="leave it out, or --level coarse",
-        )
+    run = run_fine if level is Level.FINE else run_replay
+    run(trace, fleet, policies, seed, report, as_json_only=output is Output.JSON)

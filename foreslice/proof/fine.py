@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from foreslice.proof.fleet import ReplayFleet, read_fleet
 from foreslice.proof.scene import jump, scaled, tokens_of
 from foreslice.proof.trace import Trace, read_trace
 from foreslice.replay import Day
+from foreslice.replayed import Policy
 from foreslice.report.page import page as page_of
 from foreslice.report.table import summary
 from foreslice.settings.durations import written
@@ -42,19 +44,48 @@ USUAL = Timing()
 usual time, so that they take as much longer as the lag is."""
 
 
-def run_fine(trace: Path, fleet: Path, seed: int, page: Path | None, *, as_json_only: bool) -> None:
+def run_fine(
+    trace: Path, fleet: Path, policies: str, seed: int, page: Path | None, *, as_json_only: bool
+) -> None:
     """Run the scored days of a trace through the loop at each lag, and print the figures.
 
     Raises:
-        InputError: Trace or fleet file cannot be used, or the page cannot be written.
+        InputError: Trace, fleet file or a policy cannot be used, or the page cannot be written.
     """
     settings = read_fleet(fleet)
     pages = _pages(settings, page)
     days = [day_of(trace, fleet, seed, lag_s) for lag_s in settings.lags]
     console = show.console(to_stderr=as_json_only)
-    figures = [_run(day, path, console, as_json_only) for day, path in zip(days, pages, strict=True)]
+    wanted = policies_of(policies, days[0])
+    figures = [_run(day, wanted, path, console, as_json_only) for day, path in zip(days, pages, strict=True)]
     if as_json_only:
         output.print_json({"trace": str(trace), "fleet": str(fleet), "seed": seed, "lags": figures})
+
+
+def policies_of(text: str, day: Day) -> tuple[Policy, ...]:
+    """Return those that `--policies` names and what they are measured by; `InputError` if one is none.
+
+    That are static whole GPUs, which come last, and, of a policy with a pool, the same without one.
+    """
+    asked = [part.strip() for part in text.split(",") if part.strip()]
+    if not asked:
+        return day.policies
+    known = {policy.value: policy for policy in day.policies}
+    if unknown := [name for name in asked if name not in known]:
+        lacks = {policy.value for policy in Policy} - known.keys()
+        raise InputError(
+            f"{unknown[0]!r} " + ("needs a standby pool" if unknown[0] in lacks else "is no policy"),
+            where="--policies",
+            fix="say `standby` in the fleet file"
+            if unknown[0] in lacks
+            else f"at the fine level choose from {', '.join(known)}",
+        )
+    found = {*chain.from_iterable((known[name], known[name].alone) for name in asked), Policy.STATIC}
+    if found == {Policy.STATIC}:
+        raise InputError(
+            "static whole GPU is what others are measured by", where="--policies", fix="name another, too"
+        )
+    return tuple(sorted(found, key=lambda one: (one is Policy.STATIC, list(Policy).index(one))))
 
 
 def day_of(trace: Path, fleet: Path, seed: int, lag_s: float) -> Day:
@@ -65,12 +96,14 @@ def day_of(trace: Path, fleet: Path, seed: int, lag_s: float) -> Day:
     """
     spec = spec_of(trace, fleet, seed, lag_s)
     days = min(tenant.days for tenant in spec.tenants) - spec.start_day
+    settings = read_fleet(fleet)
     return Day(
         seed,
         partial(spec_of, trace, fleet, seed, lag_s),
         days * DAY_S,
-        replace(USUAL, lead_s=lag_s, regrow_s=lag_s, quiet_s=read_fleet(fleet).quiet),
+        replace(USUAL, lead_s=lag_s, regrow_s=lag_s, quiet_s=settings.quiet),
         f"rates of {trace.name}, means of ten minutes and scaled as the fleet file says",
+        settings.standby,
     )
 
 
@@ -87,6 +120,13 @@ def spec_of(trace: Path, fleet: Path, seed: int, lag_s: float) -> WorldSpec:
             "the fine level has cards of one kind",
             where=f"{fleet}: boards",
             fix="leave one, or --level coarse",
+        )
+    standby = settings.standby
+    if standby is not None and standby.board != terms.boards[0].id:
+        raise InputError(
+            f"{standby.board} is no card of this fleet",
+            where=f"{fleet}: standby.board",
+            fix=f"give {terms.boards[0].id}",
         )
     draws = np.random.default_rng(seed).uniform(0.0, 1.0, len(found.rates)).tolist()
     tenants = tuple(
@@ -113,6 +153,7 @@ def spec_of(trace: Path, fleet: Path, seed: int, lag_s: float) -> WorldSpec:
         nodes=settings.nodes,
         board=terms.boards[0],
         models=terms.models,
+        sleepers=standby.sleepers if standby is not None else 0,
         engine_init=ENGINE_INIT._replace(median_s=ENGINE_INIT.median_s * lag_s / USUAL.lead_s),
     )
 
@@ -175,9 +216,15 @@ def _pages(settings: ReplayFleet, page: Path | None) -> list[Path | None]:
     return [*paths]
 
 
-def _run(day: Day, page: Path | None, console: Console, as_json_only: bool) -> dict[str, Any]:  # noqa: FBT001
+def _run(
+    day: Day,
+    policies: tuple[Policy, ...],
+    page: Path | None,
+    console: Console,
+    as_json_only: bool,  # noqa: FBT001
+) -> dict[str, Any]:
     lag = written(day.timing.lead_s)
-    came = played(day, console)
+    came = played(day, policies, console)
     tenants = tenants_of(day)
     if page is not None:
         page.write_text(page_of(came, tenants, day), encoding="utf-8")

@@ -19,6 +19,7 @@ from foreslice.settings.group import Group
 from foreslice.settings.load import slo_of
 from foreslice.settings.model import ModelSettings, one_of
 from foreslice.settings.slo import SloSettings
+from foreslice.settings.standby import StandbySettings
 from foreslice.settings.yaml_file import YamlFile
 
 
@@ -86,6 +87,10 @@ class ReplayFleet(Group):
         None
     )
     nodes: Annotated[int, Field(ge=1, le=64, description="nodes of eight cards, at the fine level")] = 8
+    standby: Annotated[
+        StandbySettings | None,
+        Field(description="as in settings: the pool of policies that have one, at the fine level"),
+    ] = None
     workloads: Annotated[
         tuple[Served, ...],
         Field(description="first match counts; of others a rate is work, and a seventh of a card a seventh"),

@@ -10,7 +10,9 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from fleet.workload import WorkloadKey
-from foreslice.replay import Replayed
+from foreslice.replayed import Replayed
+from foreslice.standby.diary import PoolDay
+from predictor.ports import Floats
 
 # Okabe and Ito's palette: told apart by people who do not see all colours; the first is for nobody.
 PALETTE = (
@@ -32,6 +34,10 @@ SLICE_PX = 4
 BAR_SHARE = 0.92
 """A little of the paper shows between neighbours."""
 MAX_WORK_HEADROOM = 1.15
+
+
+POOL_COLOUR = "#7F7F7F"
+"""Of slices that are nobody's alone."""
 
 
 def colour_of(keys: Sequence[WorkloadKey]) -> dict[WorkloadKey, str]:
@@ -105,7 +111,9 @@ def demand_figure(day: Replayed) -> go.Figure:
 def cards_figure(day: Replayed) -> go.Figure:
     """Return a map of the memory slices of every card over the day, coloured by who held them."""
     figure = go.Figure()
-    for key, colour in colour_of(list(day.work)).items():
+    named = [(key, key.name, colour) for key, colour in colour_of(list(day.work)).items()]
+    pool = [(None, "standby pool", POOL_COLOUR)] if day.pool is not None else []
+    for key, name, colour in [*named, *pool]:
         held = [one for one in day.held if one.workload == key]
         figure.add_bar(
             orientation="h",
@@ -114,10 +122,10 @@ def cards_figure(day: Replayed) -> go.Figure:
             y=[one.card * CARD_PITCH + one.first_slice + one.slices / 2 for one in held],
             width=[one.slices * BAR_SHARE for one in held],
             marker={"color": colour, "line": {"width": 0}},
-            name=key.name,
+            name=name,
             text=[f"card {one.card}, {one.profile or 'whole card'}" for one in held],
             textposition="none",
-            hovertemplate=f"{key.name}: %{{text}}<br>%{{base|%H:%M}} to %{{x|%H:%M}}<extra></extra>",
+            hovertemplate=f"{name}: %{{text}}<br>%{{base|%H:%M}} to %{{x|%H:%M}}<extra></extra>",
         )
     for card in range(day.cards):
         figure.add_hrect(
@@ -175,6 +183,25 @@ def cards_in_use_figure(days: Sequence[Replayed]) -> go.Figure:
         )
     figure.update_yaxes(rangemode="tozero", title_text="cards in use")
     return _styled(figure, height=300)
+
+
+def pool_figure(minutes_s: Floats, pool: PoolDay) -> go.Figure:
+    """Return the slices of a standby pool by minute: that there were, that were asked for, and in vain."""
+    figure = go.Figure()
+    for name, values, colour in (
+        ("slices that there are", pool.slices, POOL_COLOUR),
+        ("asked for", pool.asked, "#0072B2"),
+        ("asked for in vain", pool.short, "#D55E00"),
+    ):
+        figure.add_scatter(
+            x=_times(minutes_s),
+            y=values,
+            mode="lines",
+            line={"shape": "hv", "color": colour, "width": 1.8},
+            name=name,
+        )
+    figure.update_yaxes(rangemode="tozero", title_text="slices")
+    return _styled(figure, height=260)
 
 
 def _times(at_s: np.ndarray) -> list[str]:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foreslice.replay import Day, Replayed
-from foreslice.report.figures import cards_figure, cards_in_use_figure, demand_figure, steps_figure
+from foreslice.replay import Day
+from foreslice.replayed import Replayed
+from foreslice.report.figures import (
+    cards_figure,
+    cards_in_use_figure,
+    demand_figure,
+    pool_figure,
+    steps_figure,
+)
 from foreslice.report.html import div, rendered
-from foreslice.report.table import HEAD, TENANTS_HEAD, Tenants, disclosure, readings, rows, tenant_rows
+from foreslice.report.pool import USERS_HEAD, user_rows
+from foreslice.report.table import TENANTS_HEAD, Tenants, disclosure, head, readings, rows, tenant_rows
 from simulator.traffic import DAY_S
 
 
 def page(days: Sequence[Replayed], tenants: Tenants, day: Day) -> str:
-    """Return the page as one HTML text, with everything that it needs inside; the first day is ours."""
+    """Return the page as one HTML text, with everything that it needs inside; the first day is drawn."""
     ours = days[0]
     return rendered(
         "foreslice.report",
@@ -22,10 +30,21 @@ def page(days: Sequence[Replayed], tenants: Tenants, day: Day) -> str:
         seed=day.seed,
         cards=f"{ours.cards} {ours.board}",
         lead=f"{day.timing.lead_s:.0f} s",
-        table={"head": HEAD, "rows": rows(days)},
+        table={"head": head(days), "rows": rows(days)},
         reading=readings(days, day),
         tenants_head=TENANTS_HEAD,
         tenants=tenant_rows(ours, tenants),
+        drawn=ours.policy,
+        pools=[
+            {
+                "policy": one.policy,
+                "figure": div(pool_figure(one.minutes_s, one.pool), f"pool-{number}"),
+                "head": USERS_HEAD,
+                "rows": user_rows(one.pool),
+            }
+            for number, one in enumerate(days)
+            if one.pool is not None
+        ],
         figures={
             "cards_in_use": div(cards_in_use_figure(days), "cards-in-use"),
             "demand": div(demand_figure(ours), "demand"),

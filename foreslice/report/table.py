@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fleet.workload import WorkloadKey
-from foreslice.replay import Day, Policy, Replayed
+from foreslice.replay import Day
+from foreslice.replayed import Policy, Replayed
+from foreslice.report import pool
+from simulator.account import Summary
 from simulator.traces import TRACE_STEP_S
 from simulator.traffic import Tenant
 
@@ -38,8 +41,13 @@ def disclosure(day: Day) -> str:
     )
 
 
+def head(days: Sequence[Replayed]) -> tuple[str, ...]:
+    """Return the names of the columns of `rows`."""
+    return HEAD + (pool.HEAD if _has_pool(days) else ())
+
+
 def rows(days: Sequence[Replayed]) -> list[tuple[str, ...]]:
-    """Return one row a policy, in words."""
+    """Return one row a policy, in words; static whole GPUs are one of them."""
     static = next(day for day in days if day.policy is Policy.STATIC).summary.gpu_hours
     return [
         (
@@ -51,9 +59,14 @@ def rows(days: Sequence[Replayed]) -> list[tuple[str, ...]]:
             str(day.summary.changes),
             str(day.summary.pods_started),
             f"{day.summary.requests_cut:.0f}",
+            *(pool.cells(day) if _has_pool(days) else ()),
         )
         for day in days
     ]
+
+
+def _has_pool(days: Sequence[Replayed]) -> bool:
+    return any(day.pool is not None for day in days)
 
 
 def tenant_rows(ours: Replayed, tenants: Tenants) -> list[tuple[str, ...]]:
@@ -75,48 +88,51 @@ def tenant_rows(ours: Replayed, tenants: Tenants) -> list[tuple[str, ...]]:
 
 def readings(days: Sequence[Replayed], day: Day) -> list[str]:
     """Return what the table says and what it cannot say, one sentence each."""
-    by_policy = {day.policy: day.summary for day in days}
-    ours, off = by_policy[Policy.FORESLICE], by_policy[Policy.FORECAST_OFF]
-    static, oracle = by_policy[Policy.STATIC], by_policy[Policy.ORACLE]
-    saved = ours.gpu_hours / static.gpu_hours
-    against_off = ours.gpu_hours / off.gpu_hours
-    prize = off.gpu_hours / oracle.gpu_hours
-    took = (
-        f"foreslice took {saved:.2f} of the GPU-hours of static whole GPUs sized for the 99.9 % quantile of "
-        f"the days before, at {ours.attainment:.2%} attainment against {static.attainment:.2%}."
-    )
-    beside_off = (
-        "Against the same service with the forecast off (k x the maximum of the last hour, k tuned on the "
-        f"days before) it took {against_off:.2f} of the GPU-hours, at {ours.attainment:.2%} attainment "
-        f"against {off.attainment:.2%} and with {ours.unserved_share:.3%} of the work unserved against "
-        f"{off.unserved_share:.3%}."
-    )
-    placement = (
-        f"Of {ours.gpu_hours:.0f} GPU-hours, {ours.slice_hours:.0f} were slices in use; the rest was room "
-        "left free on cards by first-fit placement."
-    )
-    key, least = min(ours.attainment_by_workload.items(), key=lambda entry: entry[1])
-    worst = (
-        f"Worst off is {key.name}: {least:.2%} attainment, {off.attainment_by_workload[key]:.2%} with "
-        f"the forecast off, {oracle.attainment_by_workload[key]:.2%} under the oracle."
-    )
-    undecided = (
-        f"The rule without a forecast is within {abs(prize - 1):.1%} of the oracle's GPU-hours: what a "
-        "forecast is worth cannot be decided on this day."
-    )
+    by_policy = {day.policy: day for day in days}
     step = (
         f"The traffic's step is {TRACE_STEP_S // 60} minutes and capacity is ready sooner than that: how "
         "demand moves inside a step is drawn, so this day cannot tell what a forecast is worth at such lead "
         "times."
     )
     return [
-        took,
-        beside_off,
-        worst,
-        placement,
-        *([undecided] if prize < LEAST_PRIZE else []),
+        *_readings(days[0], {policy: one.summary for policy, one in by_policy.items()}),
+        *pool.readings(by_policy),
         *([step] if day.timing.lead_s < TRACE_STEP_S else []),
     ]
+
+
+def _readings(first: Replayed, by_policy: Mapping[Policy, Summary]) -> Iterator[str]:
+    """Yield what the first policy is beside those of the others that were played."""
+    ours, static = first.summary, by_policy[Policy.STATIC]
+    off, oracle = by_policy.get(Policy.FORECAST_OFF), by_policy.get(Policy.ORACLE)
+    yield (
+        f"{first.policy} took {ours.gpu_hours / static.gpu_hours:.2f} of the GPU-hours of static whole GPUs "
+        "sized for the 99.9 % quantile of the days before, at "
+        f"{ours.attainment:.2%} attainment against {static.attainment:.2%}."
+    )
+    if off is not None and first.policy is Policy.FORESLICE:
+        yield (
+            "Against the same service with the forecast off (k x the maximum of the last hour, k tuned on "
+            f"the days before) it took {ours.gpu_hours / off.gpu_hours:.2f} of the GPU-hours, at "
+            f"{ours.attainment:.2%} attainment against {off.attainment:.2%} and with "
+            f"{ours.unserved_share:.3%} of the work unserved against {off.unserved_share:.3%}."
+        )
+    key, least = min(ours.attainment_by_workload.items(), key=lambda entry: entry[1])
+    others = [
+        f", {summary.attainment_by_workload[key]:.2%} {named}"
+        for named, summary in (("with the forecast off", off), ("under the oracle", oracle))
+        if summary is not None and summary is not ours
+    ]
+    yield f"Worst off is {key.name}: {least:.2%} attainment{''.join(others)}."
+    yield (
+        f"Of {ours.gpu_hours:.0f} GPU-hours, {ours.slice_hours:.0f} were slices in use; the rest was room "
+        "left free on cards by first-fit placement."
+    )
+    if off is not None and oracle is not None and (prize := off.gpu_hours / oracle.gpu_hours) < LEAST_PRIZE:
+        yield (
+            f"The rule without a forecast is within {abs(prize - 1):.1%} of the oracle's GPU-hours: what a "
+            "forecast is worth cannot be decided on this day."
+        )
 
 
 def summary(days: Sequence[Replayed], tenants: Tenants, day: Day) -> dict[str, Any]:
@@ -137,6 +153,7 @@ def summary(days: Sequence[Replayed], tenants: Tenants, day: Day) -> dict[str, A
                 "attainment_by_workload": {
                     str(key): round(share, 6) for key, share in day.summary.attainment_by_workload.items()
                 },
+                "pool": pool.as_json(day),
             }
             for day in days
         },

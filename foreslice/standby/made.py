@@ -21,6 +21,8 @@ from foreslice.standby.memory import Memory
 from foreslice.standby.pool import Standby
 from foreslice.standby.terms import PoolTerms
 from predictor.ports import MemorySource
+from simulator.standby import PoolObjects
+from simulator.world import World
 
 _GIB = 1 << 30
 
@@ -47,6 +49,11 @@ def standby_of(
     dormitory = ObjectDormitory(objects, boards, sleeping, share)
     memory = Memory(source, dormitory) if source is not None else None
     return Standby(terms, Keeper(dormitory, doors(sleeping)), workloads, bed, memory)
+
+
+def simulated(world: World) -> Ports:
+    """Return what a pool is made of in a simulated world."""
+    return PoolObjects(world.store), lambda _: world.sleep, world.sleep
 
 
 def share_of(terms: PoolTerms) -> float:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from foreslice.replay import Peaks, Policy, Replayed, shipped_day
+from foreslice.replay import shipped_day
+from foreslice.replayed import Peaks, Policy, Replayed
 from foreslice.report.figures import demand_figure
 from foreslice.report.table import readings
 from simulator.account import Summary
@@ -57,7 +58,11 @@ def test_a_rule_that_takes_about_what_the_oracle_takes_decides_nothing(gpu_hours
     """On some days it takes less: what either has is what first fit leaves open."""
     ours = day(chat=RULE)
     off = replace(ours.summary, gpu_hours=gpu_hours)
-    days = [replace(ours, policy=policy) for policy in Policy if policy is not Policy.FORECAST_OFF]
+    days = [
+        replace(ours, policy=policy)
+        for policy in shipped_day(1).policies
+        if policy is not Policy.FORECAST_OFF
+    ]
     days.append(replace(ours, policy=Policy.FORECAST_OFF, summary=off))
     told = " ".join(readings(days, shipped_day(1)))
     assert (bool(said), True) == ("cannot be decided" in told, said in told)

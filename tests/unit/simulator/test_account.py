@@ -23,7 +23,7 @@ def device(card, slices=range(8), profile=None):
 
 
 def tally(offered=(0, 0), refused=(0, 0), inside=(0, 0), cut=(0, 0)):
-    rows = [offered, refused, np.zeros(2), inside, cut]
+    rows = [offered, refused, np.zeros(2), inside, cut, np.zeros(2)]
     return Tally(*(np.array(row, dtype=np.float64) for row in rows))
 
 

@@ -5,13 +5,15 @@ from dataclasses import replace
 import pytest
 
 from fleet.errors import InputError
-from foreslice.proof.fine import day_of, spec_of
-from foreslice.replay import Policy, replay, shipped_day
+from foreslice.proof.fine import day_of, policies_of, spec_of
+from foreslice.replay import replay, shipped_day
+from foreslice.replayed import Policy
 from foreslice.report.table import disclosure
 
 DAYS, STEPS = 3, 144
 MODEL = "    model: qwen2.5-7b-bf16\n    slo: {ttft: {p95: 2s}, itl: {p95: 80ms}}\n"
 FLEET = f'lags: [180s]\nunserved: 0.01\nscored: 1d\nnodes: 1\nworkloads:\n  - match: "*"\n{MODEL}'
+POOL = "standby: {slices: 2, sleepers: 3, host_memory_gib: 500}\n"
 
 
 @pytest.fixture
@@ -69,14 +71,44 @@ def test_workloads_get_names_that_objects_may_have_and_are_served(files):
     assert came.summary.requests_offered > 0
 
 
+def test_policies_with_a_pool_are_there_where_the_fleet_file_has_one(files):
+    alone, pooled = (day_of(*files(fleet), seed=1, lag_s=180.0) for fleet in (FLEET, FLEET + POOL))
+
+    assert {Policy.RULE_POOL, Policy.FORECAST_POOL} == set(pooled.policies) - set(alone.policies)
+    assert 3 == pooled.spec().sleepers
+    assert pooled.policies == policies_of("", pooled)
+    with pytest.raises(InputError, match=r"'rule\+pool' needs a standby pool; say `standby`"):
+        policies_of("rule+pool", alone)
+
+
+@pytest.mark.parametrize(
+    ("asked", "played"),
+    [
+        ("rule+pool", [Policy.FORECAST_OFF, Policy.RULE_POOL, Policy.STATIC]),
+        ("oracle, forecast+pool", [Policy.FORESLICE, Policy.ORACLE, Policy.FORECAST_POOL, Policy.STATIC]),
+    ],
+)
+def test_what_is_named_is_played_beside_what_it_is_measured_by(files, asked, played):
+    assert played == list(policies_of(asked, day_of(*files(FLEET + POOL), seed=1, lag_s=180.0)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"), [("hpa", "'hpa' is no policy"), ("static whole GPU", "what others are measured by")]
+)
+def test_what_cannot_be_compared_is_one_line(files, asked, said):
+    with pytest.raises(InputError, match=said):
+        policies_of(asked, day_of(*files(), seed=1, lag_s=180.0))
+
+
 @pytest.mark.parametrize(
     ("fleet", "said"),
     [
         (FLEET.replace('"*"', "b"), "nothing is said of what serves Chat/a"),
         (f"boards: [h100-80gb, l40s-48gb]\n{FLEET}", "cards of one kind"),
         (FLEET.replace("1d", "3d"), "holds 0 whole days before what is scored"),
+        (FLEET + POOL.replace("{", "{board: a30-24gb, "), "a30-24gb is no card of this fleet"),
     ],
-    ids=["no model", "two boards", "all scored"],
+    ids=["no model", "two boards", "all scored", "pool elsewhere"],
 )
 def test_what_cannot_be_played_is_one_line(files, fleet, said):
     with pytest.raises(InputError, match=said):
