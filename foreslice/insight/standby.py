@@ -54,8 +54,7 @@ def pool_as_json(pool: PoolView | None) -> dict[str, Any] | None:
                 "context_gib": bed.context_gib,
                 "context_readings": read.context.readings,
             }
-            for key, (bed, read) in pool.beds.items()
-            if any(each.sleeper(key) is not None for each in pool.slices)
+            for key, (bed, read) in pool.beds_in_use.items()
         },
     }
 

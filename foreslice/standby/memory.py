@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from math import ceil
+from dataclasses import dataclass, replace
+from math import ceil, inf
 
 from actuator.standby.ports import Dormitory
 from fleet.errors import ConflictError
@@ -25,6 +26,29 @@ Taken = Mapping[WorkloadKey, Measured]
 Used = Mapping[PodName, PodMemory]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """A slice on which all sleep.
+
+    Attributes:
+        pool: The slice; while claim and pods have these versions nobody is held, woken or restarted.
+        since_s: Since when it is known to be as it is.
+        read_s: When it was last read as it is.
+    """
+
+    pool: PoolSlice
+    since_s: float
+    read_s: float = -inf
+
+    def is_due(self, at_s: float) -> bool:
+        """Return whether reading it may tell something: what has been read enough is read once a rest."""
+        if at_s - self.since_s < RESTED_S:
+            return False
+        taken = [self.pool.taken.get(each.workload, Measured()) for each in self.pool.sleepers]
+        is_known = all(min(one.host.readings, one.context.readings) >= ENOUGH for one in taken)
+        return not is_known or at_s - self.read_s >= DAY_S
+
+
 class Memory:
     """Learns what sleeping engines take, and keeps it on the slices: a new process finds it there.
 
@@ -36,7 +60,7 @@ class Memory:
     def __init__(self, source: MemorySource, dormitory: Dormitory) -> None:
         self._source = source
         self._dormitory = dormitory
-        self._still: dict[tuple[str, str], tuple[PoolSlice, float]] = {}
+        self._rests: dict[tuple[str, str], _Rest] = {}
 
     def learn(self, pools: Iterable[PoolSlice], at_s: float) -> None:
         """Read the slices on which all have slept for long enough, and note what is new.
@@ -44,17 +68,18 @@ class Memory:
         Raises:
             UnavailableError: Metrics or cluster did not answer.
         """
-        before, self._still = self._still, {}
+        before, self._rests = self._rests, {}
         for pool in pools:
             if pool.is_at_rest:
-                # The claim's version and those of its pods are the same: nobody was held, woken or restarted.
-                seen, since_s = before.get((pool.namespace, pool.name), (pool, at_s))
-                self._still[pool.namespace, pool.name] = pool, since_s if seen == pool else at_s
-        rested = [pool for pool, since_s in self._still.values() if at_s - since_s >= RESTED_S]
-        if not rested:
+                name = pool.namespace, pool.name
+                rest = before.get(name)
+                self._rests[name] = rest if rest is not None and rest.pool == pool else _Rest(pool, at_s)
+        due = {name: rest.pool for name, rest in self._rests.items() if rest.is_due(at_s)}
+        if not due:
             return
-        used = self._source.memory([(p.namespace, s.pod) for p in rested for s in p.sleepers], at_s)
-        for pool in rested:
+        used = self._source.memory([(p.namespace, s.pod) for p in due.values() for s in p.sleepers], at_s)
+        for name, pool in due.items():
+            self._rests[name] = replace(self._rests[name], read_s=at_s)
             now = with_readings(pool, used, at_s)
             if _is_news(pool.taken, now, at_s):
                 with suppress(ConflictError):  # it is somebody's turn now: it is read again when all sleep
@@ -79,12 +104,21 @@ def with_readings(pool: PoolSlice, used: Used, at_s: float) -> dict[WorkloadKey,
 
 
 def by_model(pools: Iterable[PoolSlice], models: Mapping[WorkloadKey, str]) -> dict[str, Measured]:
-    """Return what engines of each model were read to take on any slice, whichever workload's they are."""
+    """Return what engines of each model were read to take on any slice, whichever workload's they are.
+
+    A reading of a slice's device is one, though several engines of a model slept there.
+    """
     found: dict[str, Measured] = {}
     for pool in pools:
+        here: dict[str, Measured] = {}
         for key, one in pool.taken.items():
             if key in models:
-                found[models[key]] = found.get(models[key], Measured()).plus(one)
+                before = here.get(models[key], Measured())
+                together = before.plus(one)
+                readings = max(before.context.readings, one.context.readings)
+                here[models[key]] = replace(together, context=replace(together.context, readings=readings))
+        for model, one in here.items():
+            found[model] = found.get(model, Measured()).plus(one)
     return found
 
 

@@ -13,6 +13,8 @@ from actuator.standby.keeper import Done
 from fleet.standby import PoolSlice, Sleeper
 from foreslice.standby.terms import PoolView
 
+_GIB = 1 << 30
+
 STATES = ("asleep", "awake", "turning")
 WAKE_BUCKETS_S = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 60.0)
 """A wake is to take ten seconds, is not counted on after twenty and stuck after sixty: bucket edges."""
@@ -73,6 +75,31 @@ def pool_gauges(view: PoolView) -> Iterator[GaugeMetricFamily]:
         for key, number in slices.items():
             family.add_metric((key.namespace, key.name), number)
         yield family
+    yield from _memory_gauges(view)
+
+
+def _memory_gauges(view: PoolView) -> Iterator[GaugeMetricFamily]:
+    """Yield what is reckoned with for engines that sleep, and on how many readings that rests."""
+    labels = ("namespace", "workload", "of")
+    taken = GaugeMetricFamily(
+        "foreslice_standby_memory_bytes",
+        "Memory reckoned with for a sleeping engine; of is host (its node's) or device (its slice's).",
+        labels=labels,
+    )
+    read = GaugeMetricFamily(
+        "foreslice_standby_memory_readings",
+        "Readings that were taken of it while engines of its model slept; with few a prior may stand.",
+        labels=labels,
+    )
+    for key, (bed, measured) in view.beds_in_use.items():
+        for of, gib, highest in (
+            ("host", bed.host_gib, measured.host),
+            ("device", bed.context_gib, measured.context),
+        ):
+            taken.add_metric((key.namespace, key.name, of), gib * _GIB)
+            read.add_metric((key.namespace, key.name, of), highest.readings)
+    yield taken
+    yield read
 
 
 def _state(pool: PoolSlice, sleeper: Sleeper) -> str:

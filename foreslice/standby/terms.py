@@ -59,3 +59,9 @@ class PoolView:
     short: Mapping[WorkloadKey, int] = field(default_factory=dict)
     trouble: tuple[str, ...] = ()
     beds: Beds = field(default_factory=dict)
+
+    @property
+    def beds_in_use(self) -> Beds:
+        """The same of workloads that have an engine in the pool."""
+        here = {each.workload for pool in self.slices for each in pool.sleepers}
+        return {key: bed for key, bed in self.beds.items() if key in here}

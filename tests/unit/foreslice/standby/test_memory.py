@@ -13,7 +13,7 @@ from fleet.ledgers.beds import ENOUGH, Bed, Highest, Measured
 from fleet.standby import Doing, Hold, PoolSlice, Sleeper
 from fleet.workload import WorkloadKey
 from foreslice.insight.standby import beds_of, pool_as_json
-from foreslice.standby.memory import FORGOTTEN_S, RESTED_S, Memory, with_readings
+from foreslice.standby.memory import FORGOTTEN_S, RESTED_S, Memory, by_model, with_readings
 from foreslice.standby.pool import Standby
 from predictor.ports import PodMemory
 from simulator.standby import PoolObjects
@@ -95,6 +95,27 @@ def test_a_slice_is_written_while_it_is_learnt_and_then_only_for_more_or_once_a_
         read.memory_of.learn([here], 60.0 * minute)
         known = read.noted[-1] if read.noted else {}
     assert ENOUGH + 1 == len(read.noted)
+    # What is noted is a new version, which is read once more, and then not again within the day.
+    assert ENOUGH + 3 == len(read.asked)
+
+
+def test_what_has_been_read_enough_is_read_once_after_each_use():
+    enough = Measured(Highest(ENOUGH, 5.0), Highest(ENOUGH, 1.5), 0.0)
+    read, known = Read(), {ANT: enough, BEE: enough}
+    for minute in range(60):
+        read.memory_of.learn([pool(version="1" if minute < 30 else "2", taken=known)], 60.0 * minute)
+    assert [RESTED_S, 30 * 60.0 + RESTED_S] == read.asked
+    assert [] == read.noted
+
+
+def test_a_reading_of_a_device_counts_once_though_several_of_a_model_slept_there():
+    def taken(host, context):
+        return Measured(Highest(4, host), Highest(4, context), 7.0)
+
+    here = pool(taken={ANT: taken(5.0, 1.5), BEE: taken(6.0, 1.0)})
+    there = pool(taken={ANT: taken(4.0, 1.2)})
+    found = by_model([here, there], {ANT: "m", BEE: "m"})
+    assert {"m": Measured(Highest(12, 6.0), Highest(8, 1.5), 7.0)} == found
 
 
 class Bedroom(Dormitory):
@@ -135,8 +156,8 @@ def test_what_was_read_takes_the_place_of_priors_and_a_new_process_finds_it():
     bed, read = after.view.beds[ANT]
     weights_gib = place.mode.memory([("shop", "ant-s")], 0.0)["shop", "ant-s"].host / GIB
     assert (pytest.approx(weights_gib, abs=0.01), 2.0) == (bed.host_gib, bed.context_gib)
-    # All are engines of one model, so each slice tells as often as engines sleep on it.
-    assert read.context.readings >= ENOUGH
+    # All are engines of one model: of the device each reading is one, of the host one for each.
+    assert read.host.readings == 3 * read.context.readings >= 3 * ENOUGH
     rests = f"the most of {read.context.readings} readings"
     told = list(beds_of(after.view, ANT))
     assert f"its engine takes 2.0 GiB of the device while it sleeps ({rests})" in told

@@ -5,11 +5,13 @@ from prometheus_client import CollectorRegistry
 
 from actuator.standby.course import Act, Verb
 from actuator.standby.keeper import Done
+from fleet.ledgers.beds import Bed, Highest, Measured
 from fleet.standby import Doing, Hold, PoolSlice, Sleeper
 from foreslice.standby.metrics import Wakes, pool_gauges
 from foreslice.standby.terms import PoolView
 from tests.builders.fleet import key
 
+GIB = 1 << 30
 CHAT, TALK, CODE = key("chat"), key("talk"), key("code")
 
 
@@ -45,6 +47,18 @@ def test_engines_are_told_by_what_they_do(hold, first, states):
 def test_who_asks_and_who_is_short_is_told_and_nothing_of_who_is_not():
     found = told(PoolView(asks={CHAT: 3, TALK: 1}, short={CHAT: 2}))
     assert {("asked_slices", "chat"): 3, ("asked_slices", "talk"): 1, ("short_slices", "chat"): 2} == found
+
+
+def test_what_is_reckoned_with_for_sleepers_is_told_with_its_readings_of_those_in_the_pool_only():
+    bed = Bed(70.0, 5.0, 1.5)
+    beds = {each: (bed, Measured(Highest(3, 5.0), Highest(2, 1.5))) for each in (CHAT, TALK)}
+    found = told(PoolView((PoolSlice("serving", "s", "1", None, (one(CHAT),)),), beds=beds))
+    assert {("memory_bytes", "host"): 5.0 * GIB, ("memory_bytes", "device"): 1.5 * GIB} == {
+        name: value for name, value in found.items() if name[0] == "memory_bytes"
+    }
+    assert (3, 2) == (found["memory_readings", "host"], found["memory_readings", "device"])
+    [family] = [each for each in pool_gauges(PoolView(beds=beds)) if each.name.endswith("memory_bytes")]
+    assert [] == family.samples
 
 
 def test_a_wake_counts_once_it_serves_and_one_that_stuck_by_its_workload():
