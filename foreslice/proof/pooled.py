@@ -252,6 +252,12 @@ def _at_most(most: int, slices: Counts) -> Counts:
     return np.where(total > most, shares + (rank < left), slices)
 
 
+def _sized(fleet: _Fleet, target: Floats, quantile: float) -> Counts:
+    """Return the slices beside a baseline, by what was lacked beside *it*, whatever was used until then."""
+    held = in_replicas(target, fleet.grid.limits, fleet.piece)
+    return _slices(fleet, _excess(fleet, held).needed, quantile)
+
+
 def _gets(fleet: _Fleet, excess: Excess, slices: Counts) -> Counts:
     """Return the slices that each workload gets of its group's, by step."""
     gets = np.zeros_like(excess.full)
@@ -285,10 +291,8 @@ def _played(fleet: _Fleet, starts: Sequence[int], chosen: Sequence[tuple[Setting
     )
     held = in_replicas(target, grid.limits, fleet.piece)
     excess = _excess(fleet, held)
-    sized = {quantile: _slices(fleet, excess.needed, quantile) for _, quantile in chosen}
-    slices = np.concatenate(
-        [sized[quantile][span] for (_, quantile), span in zip(chosen, spans, strict=True)]
-    )
+    sized = {one: _sized(fleet, targets[one[0]], one[1]) for one in chosen}
+    slices = np.concatenate([sized[one][span] for one, span in zip(chosen, spans, strict=True)])
     gets = _gets(fleet, excess, slices)
     scored = slice(grid.test, None)
     every = _ledger(fleet, held, excess, slices, gets)
