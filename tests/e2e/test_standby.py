@@ -19,7 +19,7 @@ BURST_S, STEP_S = 1200, 600
 
 
 def tenants():
-    """Three of 20 requests/s, with bursts to 90 that never meet; on the second day a higher one of the first."""
+    """Three of 20 requests/s, with bursts to 90 that never meet; on the second day a higher one of one."""
     found = []
     for nth, name in enumerate(("ant", "bee", "cat")):
         rates = np.full(288, 20.0)
