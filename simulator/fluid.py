@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +90,7 @@ def pace_of(engines: Sequence[tuple[Law, float, Mix]]) -> Pace:
     return Pace(*np.array(rows, dtype=np.float64).reshape(-1, len(Pace.__slots__)).T)
 
 
+@lru_cache(maxsize=4096)
 def _pace(law: Law, kv_tokens: float, prompt: float, output: float) -> tuple[float, ...]:
     held = resident_tokens(prompt, output)
     # Iterations full of tokens serve no more requests at once: the others' prefill has to wait its turn.

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
-from operator import itemgetter
 from uuid import NAMESPACE_OID, uuid5
 
 from fleet.errors import ConflictError, RefusedError
@@ -36,7 +35,7 @@ class ObjectStore:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._objects: dict[Kind, dict[tuple[str, str], Json]] = {kind: {} for kind in KINDS.values()}
-        self._listed: dict[Kind, Sequence[Json]] = {}
+        self._listed: dict[Kind, dict[str | None, Sequence[Json]]] = {}
         self._owned: defaultdict[str, dict[_Key, None]] = defaultdict(dict)
         self._alive: set[str] = set()
         self._watchers: defaultdict[Kind, list[Callable[[Event], None]]] = defaultdict(list)
@@ -56,11 +55,11 @@ class ObjectStore:
         self, kind: Kind, namespace: str | None = None, labels: Mapping[str, str] | None = None
     ) -> Sequence[Json]:
         """Return what carries these labels, by namespace and name; of all namespaces if none is given."""
-        if kind not in self._listed:
-            self._listed[kind] = [body for _, body in sorted(self._objects[kind].items(), key=itemgetter(0))]
-        bodies = self._listed[kind]
-        if namespace is not None:
-            bodies = [body for body in bodies if body["metadata"].get("namespace", "") == namespace]
+        listed = self._listed.setdefault(kind, {})
+        if namespace not in listed:
+            found = sorted(key for key in self._objects[kind] if namespace in {None, key[0]})
+            listed[namespace] = [self._objects[kind][key] for key in found]
+        bodies = listed[namespace]
         if labels:
             wanted = labels.items()
             bodies = [body for body in bodies if wanted <= body["metadata"].get("labels", {}).items()]

@@ -1,5 +1,6 @@
 """What was scraped answers the predictor's questions as a metrics store would."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -18,9 +19,9 @@ from tests.builders.engines import MIX, WHOLE, constant, engines, workload
 KEY = workload().key
 
 
-def scraped(made, seconds):
-    metrics = EmbeddedMetrics(made)
-    for at_s in range(0, seconds + 1, SCRAPE_S):
+def scraped(made, seconds, every_s=SCRAPE_S, **kept):
+    metrics = EmbeddedMetrics(made, **kept)
+    for at_s in range(0, seconds + 1, every_s):
         metrics.scrape(at_s)
     return metrics
 
@@ -40,6 +41,21 @@ def test_offered_demand_is_found_again():
     offered = arrivals.reshape(20, 60).mean(axis=1)
     assert np.allclose(offered[1:], history.requests_per_s[1:], atol=0.1)
     assert pytest.approx(MIX.prompt_tokens, rel=0.02) == history.prompt_tokens[-1]
+
+
+def test_what_is_kept_does_not_grow_with_time_and_says_what_it_said():
+    """Two hours and four, scraped by the minute, of which one is kept, and four of which all is."""
+    hour = 3600
+    short, long, whole = (
+        scraped(engines(constant(6, 4 * hour)), until_s, 60, retention_s=kept_s)
+        for until_s, kept_s in ((2 * hour, hour), (4 * hour, hour), (4 * hour, np.inf))
+    )
+    told = [each.samples([Signal.COMPLETIONS], [KEY], 3 * hour + 60, 4 * hour)[KEY] for each in (long, whole)]
+    assert told[0].values[Signal.COMPLETIONS].tobytes() == told[1].values[Signal.COMPLETIONS].tobytes()
+    short.now([], [KEY], 2 * hour)
+    sizes = [len(pickle.dumps(each)) for each in (short, long, whole)]
+    assert sizes[0] == pytest.approx(sizes[1], rel=0.01)
+    assert sizes[1] + 2 * 60 * 8 * 16 < sizes[2]
 
 
 def test_now_tells_pods_apart():
