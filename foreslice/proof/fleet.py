@@ -30,6 +30,10 @@ class Served(Group):
     model: ModelSettings
     slo: SloSettings
     tier: Tier = Tier.BALANCED
+    boards: Annotated[
+        tuple[Annotated[str, *one_of(BOARDS)], ...] | None,
+        Field(min_length=1, description="kinds of cards that it runs on; default: those of the fleet"),
+    ] = None
 
 
 class Sizes(Group):
@@ -57,6 +61,7 @@ class Terms:
         sizes: What sizes are drawn from, `None` = as the trace says.
         models: Models by what workloads call them.
         pool: Given a workload, the slices of a standby pool that it may join; `None` = there is none for it.
+        kept_to: Given a name of the trace, those of `boards` that it is kept to; empty = all.
     """
 
     boards: tuple[Board, ...]
@@ -66,6 +71,7 @@ class Terms:
     sizes: Sizes | None = None
     models: Mapping[str, ModelSpec] = field(default_factory=lambda: MODELS)
     pool: Callable[[Workload], Shape | None] = lambda _: None
+    kept_to: Callable[[str], tuple[Board, ...]] = lambda _: ()
 
 
 class ReplayFleet(Group):
@@ -96,14 +102,29 @@ class ReplayFleet(Group):
         Field(description="first match counts; of others a rate is work, and a seventh of a card a seventh"),
     ] = ()
 
+    @model_validator(mode="after")
+    def _of_the_fleet(self) -> ReplayFleet:
+        for served in self.workloads:
+            foreign = [name for name in served.boards or () if name not in self.boards]
+            if foreign:
+                raise ValueError(f"{served.match} is kept to {foreign[0]}, of which the fleet has none")
+        return self
+
     def terms(self) -> Terms:
         """Return what a trace is set on."""
         boards = tuple(BOARDS[name] for name in self.boards)
-        return Terms(boards, self.workload, self.scored, self.reading, self.sizes)
+        return Terms(boards, self.workload, self.scored, self.reading, self.sizes, kept_to=self._kept_to)
+
+    def _kept_to(self, name: str) -> tuple[Board, ...]:
+        served = self._served(name)
+        return tuple(BOARDS[board] for board in (served and served.boards) or ())
+
+    def _served(self, name: str) -> Served | None:
+        return next((one for one in self.workloads if fnmatchcase(name, one.match)), None)
 
     def workload(self, name: str) -> Workload | None:
         """Return what serves a workload of the trace, `None` where nothing is said of it."""
-        served = next((one for one in self.workloads if fnmatchcase(name, one.match)), None)
+        served = self._served(name)
         if served is None:
             return None
         return Workload(WorkloadKey("replay", name), served.model.key, slo_of(served.slo), served.tier)

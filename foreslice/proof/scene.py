@@ -208,11 +208,11 @@ def _carried(series: TidySeries, steps: int, usual: float) -> Floats:
 def _pieces(
     workload: Workload, terms: Terms, capacity: CapacityModel, mixes: Sequence[Mix], trained: Floats
 ) -> Pieces:
-    """Return the shape that takes the fewest cards on the training days, the whole card, the pool's slice."""
-    offers = offers_for(workload, terms.boards, capacity, mixes).by_shape
-    whole = offers.get(capacity.reference(workload))
-    if not offers or whole is None:
-        names = ", ".join(board.id for board in terms.boards)
+    """Return the shape and the whole card that took fewest cards on the training days, and a bed."""
+    boards = terms.kept_to(workload.key.name) or terms.boards
+    offers = offers_for(workload, boards, capacity, mixes).by_shape
+    if not any(shape.is_whole for shape in offers):
+        names = ", ".join(board.id for board in boards)
         raise InputError(
             f"no shape of {names} keeps the objectives of {workload.model}",
             where=f"workload {workload.key.name}",
@@ -223,10 +223,11 @@ def _pieces(
     def cards(offer: Offer) -> float:
         return float(np.maximum(np.ceil(known / offer.work), 1.0).mean()) * offer.gpu_share
 
-    best = min(offers.values(), key=lambda offer: (cards(offer), str(offer.shape)))
+    ranked = sorted(offers.values(), key=lambda offer: (cards(offer), str(offer.shape)))
+    best, whole = ranked[0], next(offer for offer in ranked if offer.shape.is_whole)
     shared = terms.pool(workload)
     pool = offers.get(shared) if shared is not None else None
-    several = [one for one in (best, whole, pool) if one is not None]
+    several = [best, whole, *([pool] if pool is not None else [])]
     estimates = capacity.capacities(workload, [one.shape for one in several], mixes)
     chosen, full, *bed = (
         Piece(str(one.shape), one.work, estimates[one.shape].work, one.gpu_share) for one in several

@@ -12,7 +12,7 @@ from tests.builders.turning import SEED, Turning
 MINUTE_S, HOUR_S = 60, 3600
 
 GONE_FOR_S = 12 * HOUR_S
-"""From the small hours to the afternoon: over the rise of the day."""
+"""From the small hours, when least stands, to the afternoon: over the rise of the day."""
 
 WATCHDOG_S, STALE_S = 300, 600
 """How often the watchdog looks, and the age of the lease from which on it acts."""
@@ -62,6 +62,13 @@ def test_killed_for_twelve_hours_workloads_do_as_in_their_safe_configuration_but
 
     assert [pytest.approx(share, abs=0.002) for share in owners] == ours
     assert 0 == world.summary(gone_s + GONE_FOR_S).requests_cut
+
+
+def test_killed_when_least_stands_nobody_does_worse_over_all_of_the_twelve_hours(gone, safe):
+    """The ten minutes until the watchdog acts, and the lead time after, included."""
+    world, gone_s, _ = gone
+    ours, owners = (attained(one, gone_s, gone_s + GONE_FOR_S) for one in (world, safe))
+    assert [] == [(one, other) for one, other in zip(ours, owners, strict=True) if one < other - 0.002]
 
 
 def test_engines_that_do_not_start_on_any_slice_cost_nobody_a_request():

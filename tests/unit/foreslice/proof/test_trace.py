@@ -7,6 +7,7 @@ import pytest
 
 from fleet.errors import InputError
 from foreslice.proof.fleet import read_fleet
+from foreslice.proof.scene import scene_of
 from foreslice.proof.trace import read_trace
 
 
@@ -56,6 +57,22 @@ def test_the_first_match_says_what_serves_a_workload(tmp_path):
     assert fleet.workload("b8") is None
 
 
+def test_whoever_is_kept_to_a_kind_of_card_runs_on_it_though_another_carries_more(tmp_path):
+    served = """boards: [h100-80gb, l40s-48gb]
+workloads:
+  - {match: "a", model: qwen2.5-3b-bf16, slo: {itl: {p95: 60ms}}, boards: [l40s-48gb]}
+  - {match: "b", model: qwen2.5-3b-bf16, slo: {itl: {p95: 60ms}}}
+"""
+    fleet = read_fleet(written(tmp_path, FLEET + served, "fleet.yaml"))
+    rows = [f"{600 * step},{name},1" for name in "ab" for step in range(8 * 144)]
+    trace = read_trace(written(tmp_path, "\n".join(["t_s,workload,rate", *rows])))
+    kept, free = scene_of(trace, fleet.terms(), 1).parts
+    assert {"l40s-48gb:whole"} == {kept.piece.shape, kept.whole.shape}
+    assert "h100-80gb:whole" == free.whole.shape
+    assert kept.whole.work < free.whole.work
+    np.testing.assert_array_equal(kept.work, free.work)  # in replicas of the fleet's largest card, both
+
+
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.yaml")), ids=lambda path: path.stem)
 def test_shipped_fleet_files_can_be_used(path):
     assert read_fleet(path).lags
@@ -68,6 +85,10 @@ def test_shipped_fleet_files_can_be_used(path):
         ("boards: [h100]", r"fleet.yaml:4: boards\[0\]: must be one of"),
         ("sizes: {least: 4, largest: 1}", r"least \(4\) is above largest \(1\)"),
         ("reading: smooth", r"must be 'jump' or 'glide'"),
+        (
+            "workloads: [{model: qwen2.5-3b-bf16, slo: {itl: {p95: 60ms}}, boards: [l40s-48gb]}]",
+            r"\* is kept to l40s-48gb, of which the fleet has none",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_fleet_file_is_named_with_its_line(tmp_path, line, what):
