@@ -173,7 +173,7 @@ class Gate:
             return
         tried, said, known, weights = recent
         notch = QUANTILES.index(self._terms.quantile())
-        self._rule = cheapest_rule(tried, weights, self._terms.unserved)
+        self._rule = cheapest_rule(tried, weights, self._terms.unserved, self._rule)
         self._worth = _worth(value_of(tried, said.of_setting(notch), known, weights), self._rule)
         days = round(len(weights) * BLOCK_MIN / DAY_MIN)
         unserved = Unserved(tuple(said.lacked.sum(axis=1).tolist()), float(said.asked.sum()), days)

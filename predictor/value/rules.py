@@ -48,19 +48,34 @@ def wanted(work: Floats, residual: Floats) -> Floats:
     return np.vstack([*holds, np.maximum(residual, work)])
 
 
-def cheapest_rule(tried: Ledger, weights: Floats, unserved: float) -> Rule:
+LEAST_SAVING = 0.05
+"""Share that another rule must hold less to take the place of the one in use: which of nearly equal ones is
+the cheapest changes by the hour (docs/adr/0054-the-rule-in-use-goes-on.md)."""
+
+
+def cheapest_rule(tried: Ledger, weights: Floats, unserved: float, before: Rule | None = None) -> Rule:
     """Return the rule that held least of those that left no more unserved; else the one that left least.
 
-    None below k = 1: rounding up to whole pieces can make less than what was seen suffice, for a while.
+    None below k = 1: rounding up to whole pieces can make less than what was seen suffice, for a while. The
+    one `before` goes on, unless it left more, or another holds less by `LEAST_SAVING`.
 
     Args:
         tried: What `wanted` times `FACTORS` came to.
         weights: Of the blocks.
         unserved: Share of the work.
+        before: The one in use.
     """
     is_safe = np.tile(FACTORS >= 1.0, len(HELD_MIN) + 1)
     shares = np.where(is_safe, (tried.lacked @ weights) / (tried.asked @ weights), np.inf)
-    allowed = max(unserved, float(shares.min()))
-    best = int(np.where(shares <= allowed, tried.held @ weights, np.inf).argmin())
+    held = np.where(shares <= max(unserved, float(shares.min())), tried.held @ weights, np.inf)
+    best = int(held.argmin())
+    if before is not None:
+        used = _HELD.index(before.held_min) * len(FACTORS) + FACTORS.tolist().index(before.factor)
+        if (1 - LEAST_SAVING) * held[used] <= held[best]:
+            best = used
     of_rule, factor = divmod(best, len(FACTORS))
-    return Rule((*HELD_MIN, None)[of_rule], float(FACTORS[factor]))
+    return Rule(_HELD[of_rule], float(FACTORS[factor]))
+
+
+_HELD = (*HELD_MIN, None)
+"""What tells rules apart besides the factor, in the order of `wanted`."""
