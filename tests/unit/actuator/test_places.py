@@ -25,6 +25,16 @@ def test_each_node_is_judged_by_itself_and_labels_that_are_not_meant_are_not_loo
     assert {"b", "c"} == places.closed_to(says, besides=("product",))
 
 
+@pytest.mark.parametrize(
+    ("says", "is_let_in"),
+    [({}, True), ({"value": ""}, True), ({"value": "x"}, False), ({"operator": "Lt"}, False)],
+)
+def test_a_taint_without_a_value_is_borne_by_who_names_none_and_by_no_rule_that_is_not_known(says, is_let_in):
+    bare = node(taints=[{"key": "spot", "effect": "NoExecute"}])
+    tolerating = {"tolerations": [{"key": "spot", **says}]}
+    assert is_let_in == (frozenset() == places_of([bare]).closed_to(tolerating))
+
+
 def test_places_are_the_same_as_long_as_they_let_in_the_same():
     assert places_of([node()]) == places_of([{**node(), "status": {"newer": True}}])
     assert places_of([node()]) != places_of([node(taints=[])])
