@@ -47,6 +47,8 @@ NAMES = {
     "foreslice_short_replicas",
     "foreslice_standby_asked_slices",
     "foreslice_standby_engines",
+    "foreslice_standby_memory_bytes",
+    "foreslice_standby_memory_readings",
     "foreslice_standby_short_slices",
     "foreslice_standby_stuck",
     "foreslice_standby_wake_seconds",
