@@ -19,7 +19,7 @@ def test_queues_come_first_each_with_those_who_are_in_it():
     asked = problem(ask("a", queues=("x",)), ask("b", queues=("x", "y")), queues={"x": 4.0, "y": 2.5})
     x, y = limits_of(asked)
     assert ("queue x: 4 GPUs", 4.0, [1.0, 1.0], None) == (str(x), x.amount, x.weights.tolist(), x.board)
-    assert ("queue y: 2.5 GPUs", 2.5, [0.0, 1.0]) == (y.name, y.amount, y.weights.tolist())
+    assert ("queue y: 2.5 GPUs", 2.5, [0.0, 1.0]) == (str(y), y.amount, y.weights.tolist())
 
 
 @pytest.mark.parametrize(
