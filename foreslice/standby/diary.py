@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from actuator.standby.course import Verb
 from actuator.standby.keeper import Done
 from fleet.workload import WorkloadKey
-from foreslice.standby.terms import PoolView
+from foreslice.standby.terms import Beds, PoolView
 from predictor.ports import Floats
 from simulator.insurance import PoolAccount, pool_account
 from simulator.traffic import MINUTE_S
@@ -33,6 +33,7 @@ class PoolDay:
         wakes_s: From a slice being held for an engine to its being sent requests, wake by wake.
         stuck: How often an engine did not wake, load or sleep in time.
         collisions: How often two engines wanted one slice's memory at once.
+        beds: What was reckoned with for sleeping engines in the end, and what they were read to take.
     """
 
     account: PoolAccount
@@ -42,6 +43,7 @@ class PoolDay:
     wakes_s: Floats
     stuck: int
     collisions: int
+    beds: Beds
 
     @property
     def short_share(self) -> float:
@@ -56,9 +58,11 @@ class Diary:
         self._stood: defaultdict[int, list[tuple[int, int, int]]] = defaultdict(list)
         self._wakes_s: list[float] = []
         self._stuck = 0
+        self._beds: Beds = {}
 
     def look(self, view: PoolView, at_s: float) -> None:
         """Take in how it stands."""
+        self._beds = view.beds_in_use
         stands = len(view.slices), sum(view.asks.values()), sum(view.short.values())
         self._stood[int(at_s) // MINUTE_S * MINUTE_S].append(stands)
 
@@ -81,4 +85,5 @@ class Diary:
             wakes_s=np.array(self._wakes_s),
             stuck=self._stuck,
             collisions=len(world.sleep.collisions),
+            beds=self._beds,
         )

@@ -95,6 +95,13 @@ def test_what_the_pool_takes_is_paid_all_the_time_and_is_part_of_what_the_policy
     assert without.pool is None
 
 
+def test_what_sleeping_engines_take_is_read_while_they_sleep(pooled):
+    assert pooled.pool.beds
+    for bed, read in pooled.pool.beds.values():
+        assert read.host.readings > 0
+        assert pytest.approx((read.host.gib, read.context.gib), abs=0.01) == (bed.host_gib, bed.context_gib)
+
+
 def test_the_figures_stand_in_the_table_in_words_and_for_scripts(without, pooled):
     static = replace(without, policy=Policy.STATIC)
     days = [pooled, without, static]
