@@ -37,7 +37,10 @@ class Newcomers:
         self._lost_at_s: Mapping[WorkloadKey, list[float]] = {}
 
     def look(self, fleet: Fleet | None, at_s: float) -> Mapping[WorkloadKey, frozenset[str]]:
-        """Return by workload the pods that have been ready for less than `FRESH_S`, for the first time."""
+        """Return by workload the pods that have been ready for less than `FRESH_S`, for the first time.
+
+        Ticks and plans look beside each other: a view that is older than the last is not remembered.
+        """
         if fleet is None:
             return {}
         is_watched = at_s - self._looked_at_s < FRESH_S
@@ -59,7 +62,8 @@ class Newcomers:
                 del lost_at_s[key][:1]
             if one in came and came[one].is_news and at_s - came[one].at_s < FRESH_S:
                 new[key].add(pod)
-        self._looked_at_s, self._came, self._lost_at_s = at_s, came, lost_at_s
+        if at_s >= self._looked_at_s:
+            self._looked_at_s, self._came, self._lost_at_s = at_s, came, lost_at_s
         return {key: frozenset(pods) for key, pods in new.items()}
 
     def _lost(
