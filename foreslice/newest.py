@@ -19,22 +19,25 @@ class Newest:
         metrics: Where it is read from.
         workloads: Whose.
 
-    Attributes:
-        read_at_s: When it was last read, seconds since the epoch, `None` = never.
     """
 
     def __init__(self, metrics: MetricsSource, workloads: Sequence[WorkloadKey]) -> None:
         self._metrics = metrics
         self._workloads = workloads
-        self._samples: Mapping[WorkloadKey, InstantSamples] = {}
-        self.read_at_s: float | None = None
+        # When and what, exchanged as one: a tick and a plan may read at once.
+        self._read: tuple[float, Mapping[WorkloadKey, InstantSamples]] | None = None
+
+    @property
+    def read_at_s(self) -> float | None:
+        """When it was last read, seconds since the epoch; `None` = never."""
+        return self._read[0] if self._read is not None else None
 
     def samples(self, at_s: float, within_s: float = 0.0) -> Mapping[WorkloadKey, InstantSamples]:
         """Return the newest samples of `NOW_SIGNALS`; those that were read less than `within_s` ago will do.
 
         Raises `UnavailableError` when the source does not answer.
         """
-        if self.read_at_s is None or not 0.0 <= at_s - self.read_at_s < within_s:
-            self._samples = self._metrics.now(NOW_SIGNALS, self._workloads, at_s)
-            self.read_at_s = at_s
-        return self._samples
+        read = self._read
+        if read is None or not 0.0 <= at_s - read[0] < within_s:
+            read = self._read = at_s, self._metrics.now(NOW_SIGNALS, self._workloads, at_s)
+        return read[1]
