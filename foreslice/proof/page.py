@@ -14,16 +14,17 @@ from foreslice.proof.split import Split, split_of, worst_hours
 from foreslice.proof.sweep import FIXED, ORACLE, OURS, Run
 from foreslice.proof.trail import Trail, trail_of
 from foreslice.report.html import div, rendered
+from foreslice.report.ink import BLUE, GREEN, ORANGE, PINK, RED, SKY, YELLOW
 from foreslice.settings.durations import written
 
 COLOURS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#F0E442",
+    BLUE,
+    ORANGE,
+    GREEN,
+    RED,
+    PINK,
+    SKY,
+    YELLOW,
     "#999999",
     "#882255",
     "#44AA99",

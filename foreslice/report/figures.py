@@ -11,20 +11,11 @@ from plotly.subplots import make_subplots
 
 from fleet.workload import WorkloadKey
 from foreslice.replayed import Replayed
+from foreslice.report.ink import BLUE, GREEN, ORANGE, PINK, PURPLE, RED, SKY, YELLOW
 from foreslice.standby.diary import PoolDay
 from predictor.ports import Floats
 
-# Okabe and Ito's palette: told apart by people who do not see all colours; the first is for nobody.
-PALETTE = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-    "#F0E442",
-    "#8C6BB1",
-)
+PALETTE = (BLUE, ORANGE, GREEN, PINK, SKY, RED, YELLOW, PURPLE)
 FREE = "rgba(128,128,128,0.14)"
 ROW_PX = 190
 SLICES = 8
@@ -34,7 +25,6 @@ SLICE_PX = 4
 BAR_SHARE = 0.92
 """A little of the paper shows between neighbours."""
 MAX_WORK_HEADROOM = 1.15
-
 
 POOL_COLOUR = "#7F7F7F"
 """Of slices that are nobody's alone."""
@@ -85,7 +75,7 @@ def demand_figure(day: Replayed) -> go.Figure:
             x=_times(day.minutes_s),
             y=_rounded(day.capacity[key]),
             mode="lines",
-            line={"width": 1.5, "color": "#009E73", "shape": "hv"},
+            line={"width": 1.5, "color": GREEN, "shape": "hv"},
             name="ready capacity, lower bound",
             legendgroup="capacity",
             showlegend=shown,
@@ -96,7 +86,7 @@ def demand_figure(day: Replayed) -> go.Figure:
             x=_times(day.minutes_s),
             y=_rounded(day.work[key]),
             mode="lines",
-            line={"width": 1.2, "color": "#D55E00"},
+            line={"width": 1.2, "color": RED},
             name="work offered",
             legendgroup="work",
             showlegend=shown,
@@ -152,9 +142,9 @@ def steps_figure(day: Replayed) -> go.Figure:
     keys = list(day.work)
     figure = go.Figure()
     for verb, symbol, colour in (
-        ("create-variant", "diamond-open", "#8C6BB1"),
-        ("scale-up", "triangle-up", "#009E73"),
-        ("scale-down", "triangle-down", "#D55E00"),
+        ("create-variant", "diamond-open", PURPLE),
+        ("scale-up", "triangle-up", GREEN),
+        ("scale-down", "triangle-down", RED),
     ):
         steps = [step for step in day.steps if step.verb == verb]
         figure.add_scatter(
@@ -190,8 +180,8 @@ def pool_figure(minutes_s: Floats, pool: PoolDay) -> go.Figure:
     figure = go.Figure()
     for name, values, colour in (
         ("slices that there are", pool.slices, POOL_COLOUR),
-        ("asked for", pool.asked, "#0072B2"),
-        ("asked for in vain", pool.short, "#D55E00"),
+        ("asked for", pool.asked, BLUE),
+        ("asked for in vain", pool.short, RED),
     ):
         figure.add_scatter(
             x=_times(minutes_s),

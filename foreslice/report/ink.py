@@ -8,6 +8,8 @@ BLUE, ORANGE, GREEN, PINK, SKY, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 """Okabe and Ito's colours: told apart by people who do not see all of them, on white and on black."""
 PURPLE, OLIVE = "#8C6BB1", "#999933"
 """Two more, in place of their black and yellow."""
+YELLOW = "#F0E442"
+"""Theirs, faint on white: for whoever comes late."""
 COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, RED, PURPLE, OLIVE)
 
 INK = "#727a84"

@@ -11,6 +11,7 @@ import numpy as np
 
 from foreslice.replayed import Policy, Replayed
 from foreslice.standby.diary import PoolDay
+from predictor.ports import Floats
 from simulator.traffic import MINUTE_S
 
 HEAD = ("pool GPU-hours", "wakes", "by sleepers", "short")
@@ -66,7 +67,8 @@ def as_json(day: Replayed) -> dict[str, Any] | None:
         "served_share": round(pool.account.served_share, 6),
         "short_share": round(pool.short_share, 6),
         "short": [
-            {"from_s": from_s, "until_s": until_s, "slices": most} for from_s, until_s, most in _short(day)
+            {"from_s": from_s, "until_s": until_s, "slices": most}
+            for from_s, until_s, most in _short(day.minutes_s, pool)
         ],
         "uses": {
             str(key): {
@@ -83,7 +85,7 @@ def _use(day: Replayed, pool: PoolDay) -> str:
     account = pool.account
     users = ", ".join(name for name, *_ in user_rows(pool)) or "nobody"
     woke = f", {max(pool.wakes_s):.0f} s at most" if len(pool.wakes_s) else ""
-    spans = _short(day)
+    spans = _short(day.minutes_s, pool)
     when = ", ".join(f"{_clock(from_s)} to {_clock(until_s)}" for from_s, until_s, _ in spans[:SPANS_TOLD])
     more = f" and {len(spans) - SPANS_TOLD} times more" if len(spans) > SPANS_TOLD else ""
     short = f"short in {pool.short_share:.1%} of the minutes ({when}{more})" if spans else "never short"
@@ -106,11 +108,9 @@ def _beside(day: Replayed, alone: Replayed) -> str:
     )
 
 
-def _short(day: Replayed) -> Sequence[tuple[int, int, int]]:
+def _short(minutes_s: Floats, pool: PoolDay) -> Sequence[tuple[int, int, int]]:
     """Return the times in which slices were asked for in vain: from, until, and how many at most."""
-    if day.pool is None:
-        return ()
-    minutes = zip(day.minutes_s.astype(np.int64).tolist(), day.pool.short.tolist(), strict=True)
+    minutes = zip(minutes_s.astype(np.int64).tolist(), pool.short.tolist(), strict=True)
     spans = [list(span) for is_short, span in groupby(minutes, key=lambda one: one[1] > 0) if is_short]
     return [(span[0][0], span[-1][0] + MINUTE_S, max(many for _, many in span)) for span in spans]
 
