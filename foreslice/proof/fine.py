@@ -71,15 +71,13 @@ def policies_of(text: str, day: Day) -> tuple[Policy, ...]:
     if not asked:
         return day.policies
     known = {policy.value: policy for policy in day.policies}
-    if unknown := [name for name in asked if name not in known]:
-        lacks = {policy.value for policy in Policy} - known.keys()
-        raise InputError(
-            f"{unknown[0]!r} " + ("needs a standby pool" if unknown[0] in lacks else "is no policy"),
-            where="--policies",
-            fix="say `standby` in the fleet file"
-            if unknown[0] in lacks
-            else f"at the fine level choose from {', '.join(known)}",
-        )
+    for name in asked:
+        if name not in set(Policy):
+            fix = f"at the fine level choose from {', '.join(known)}"
+            raise InputError(f"{name!r} is no policy", where="--policies", fix=fix)
+        if name not in known:
+            fix = "say `standby` in the fleet file"
+            raise InputError(f"{name!r} needs a standby pool", where="--policies", fix=fix)
     found = {*chain.from_iterable((known[name], known[name].alone) for name in asked), Policy.STATIC}
     if found == {Policy.STATIC}:
         raise InputError(

@@ -18,7 +18,8 @@ from types import FrameType
 from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
 from fleet.workload import WorkloadKey
-from foreslice.replay import Day, Policy, Progress, replay
+from foreslice.replay import Day, replay
+from foreslice.replayed import Policy, Progress
 from simulator.tenants import NAMESPACE, shipped_tenants, tenants_of
 from simulator.world import WorldSpec
 

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from foreslice.replay import Policy
+from foreslice.replayed import Policy
 from tests.bench.loops import cost_of
 
 HOUR_S = 3600
