@@ -18,7 +18,7 @@ from allocator.market import Market
 from allocator.need import Need, NeedTable, Timing
 from allocator.offers import Offers
 from allocator.packing.first_fit import pack
-from allocator.reshape import WORTHWHILE_GPU, leaving, reshape, saved
+from allocator.reshape import WORTHWHILE_GPU, Judge, leaving, reshape, saved
 from allocator.room import Room, room_of
 from fleet.cluster import Fleet, Standing
 from fleet.shape import NOTHING, WHOLE, Configuration
@@ -93,15 +93,21 @@ def plan(question: Question, aims: Mapping[WorkloadKey, Configuration] = NO_AIMS
     and towards `aims`, with which a packing of the whole fleet takes fewest cards. That packing chooses the
     places of replicas, which the scheduler does not leave to us: its way is taken only where it ends better.
     """
-    alone, alone_worth = _decide(question, may_move=True)
+    acting = {workload.key for workload in question.workloads if workload.mode.may_add}
+    is_scarce = any(one.later.counts for one in additions(question) if one.workload in acting)
+    alone, alone_worth = _decide(question, may_move=True, is_scarce=is_scarce)
     if not aims:
         return alone
-    led, led_worth = _decide(question, may_move=True, aims=aims)
+    led, led_worth = _decide(question, may_move=True, is_scarce=is_scarce, aims=aims)
     return led if led_worth > alone_worth + WORTHWHILE_GPU else alone
 
 
 def _decide(
-    question: Question, *, may_move: bool, aims: Mapping[WorkloadKey, Configuration] = NO_AIMS
+    question: Question,
+    *,
+    may_move: bool,
+    is_scarce: bool = False,
+    aims: Mapping[WorkloadKey, Configuration] = NO_AIMS,
 ) -> tuple[tuple[Decision, ...], float]:
     """Return the decisions, and what they are worth in cards once all is done."""
     room = start_room = room_of(question.fleet, question.workloads, question.market)
@@ -115,7 +121,7 @@ def _decide(
         if workload.is_spread:
             standing = replace(standing, is_spread=True)
         need = question.needs[workload.key, 0]
-        one = partial(_one, question, workload, standing, may_move=may_move)
+        one = partial(_one, question, workload, standing, may_move=may_move, is_scarce=is_scarce)
         seen = one(need, room, aim=aims.get(workload.key))
         blind = seen
         if may_move or seen.because:
@@ -154,6 +160,7 @@ def _one(
     room: Room,
     *,
     may_move: bool,
+    is_scarce: bool,
     aim: Configuration | None = None,
 ) -> Growth:
     """Return what is added; where nothing has to be and no plan is under way, what may be moved."""
@@ -169,7 +176,8 @@ def _one(
     if not may_move:
         return growth
     timing = question.timing[workload.key]
-    moved = reshape(workload, standing, need, offers, room, timing, question.at_s, aim)
+    judge = Judge(standing, workload.limits, need, offers, timing, question.at_s, is_scarce)
+    moved = reshape(judge, room, aim)
     return Growth(moved.goal, moved.room, 0.0, moved.because, moved.later)
 
 

@@ -14,13 +14,16 @@ from fleet.cluster import Standing
 from fleet.devices import Device
 from fleet.shape import NOTHING, Configuration, Shape
 from fleet.trial import Trial
-from fleet.workload import Limits, Workload
+from fleet.workload import Limits
 
 WORTHWHILE_GPU = 0.1
 """A move that saves less of a card is not made: it costs a restart and brings nothing back."""
 
 WORTHWHILE_SHARE = 0.05
-"""Nor is one that saves less of what the workload takes and empties no card: noise would have it back."""
+"""Nor is one that saves less of what the workload takes and empties no card: noise would have it back.
+
+Unless somebody waits for room: what is not worth having back may be all that another needs.
+"""
 
 APART = 2
 """Fault domains in which a workload that is to be spread stands at least."""
@@ -47,14 +50,31 @@ class Reshape:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
-    """What the moves of one workload are judged by."""
+class Judge:
+    """What the moves of one workload are judged by.
+
+    Attributes:
+        standing: The workload as it stands.
+        limits: How many replicas it may have.
+        need: Work needed.
+        offers: Shapes and capacities.
+        timing: Dwell times.
+        at_s: Time of the decision, seconds since the epoch.
+        is_scarce: Somebody waits for room: what would be noise is given up, too.
+    """
 
     standing: Standing
+    limits: Limits
     need: Need
     offers: Offers
     timing: Timing
     at_s: float
+    is_scarce: bool = False
+
+    def is_noise(self, worth: float, cards: int) -> bool:
+        """Return whether a move is worth too little of what its workload takes; an emptied card never is."""
+        least = WORTHWHILE_SHARE * self.offers.price(self.standing.wanted)
+        return not self.is_scarce and cards <= 0 and worth < least - ROUNDING
 
     def gathered(self, goal: Configuration, moved: Room) -> str | None:
         """Return why the goal may not be left with what stays of it, `None` if it may.
@@ -92,16 +112,7 @@ class _Judge:
         return inf if then_s is None else self.at_s - then_s
 
 
-def reshape(
-    workload: Workload,
-    standing: Standing,
-    need: Need,
-    offers: Offers,
-    room: Room,
-    timing: Timing,
-    at_s: float,
-    aim: Configuration | None = None,
-) -> Reshape:
+def reshape(judge: Judge, room: Room, aim: Configuration | None = None) -> Reshape:
     """Return the configuration of one shape that carries need-keep and saves most, if the way is safe.
 
     Old replicas stay until the new ones are ready, so the move is tried in the room that is left
@@ -110,15 +121,15 @@ def reshape(
     packs best with, `aim`, is taken whatever it saves here, where it still carries need-keep and the way
     is safe.
     """
-    judge = _Judge(standing, need, offers, timing, at_s)
+    standing, need, offers = judge.standing, judge.need, judge.offers
     if failed := offers.given_up & set(standing.wanted):
-        return _retreat(judge, workload.limits, room, failed)
+        return _retreat(judge, room, failed)
     start, price = standing.wanted, offers.price(standing.wanted)
-    if aim is not None and (led := _led(judge, workload.limits, room, aim)):
+    if aim is not None and (led := _led(judge, room, aim)):
         return _tried(led, standing, room)
     best, best_worth = Reshape(start, room, ()), WORTHWHILE_GPU
     first_refusal: tuple[str, ...] = ()
-    for goal in _soonest_first(offers, offers.of_one_shape(need.keep, workload.limits), standing):
+    for goal in _soonest_first(offers, offers.of_one_shape(need.keep, judge.limits), standing):
         shares = price - offers.price(goal)
         devices = leaving(standing, goal)
         if saved(shares, len({device.gpu for device in devices})) < best_worth:
@@ -132,7 +143,7 @@ def reshape(
             continue
         cards = room.cards_without(()) - moved.cards_without(devices)
         worth = saved(shares, cards)
-        if _is_noise(worth, cards, price):
+        if judge.is_noise(worth, cards):
             continue
         if worth > best_worth + ROUNDING or (worth >= best_worth and best.goal == start):
             why = (
@@ -169,7 +180,7 @@ def _beyond(start: Configuration, goal: Configuration) -> Configuration:
     return Configuration({shape: n - start.counts.get(shape, 0) for shape, n in goal.counts.items()})
 
 
-def _retreat(judge: _Judge, limits: Limits, room: Room, failed: frozenset[Shape]) -> Reshape:
+def _retreat(judge: Judge, room: Room, failed: frozenset[Shape]) -> Reshape:
     """Return the way back from shapes that were given up, the start where the others do not carry enough."""
     start = judge.standing.wanted
     goal = Configuration({shape: n for shape, n in start.counts.items() if shape not in failed})
@@ -177,12 +188,12 @@ def _retreat(judge: _Judge, limits: Limits, room: Room, failed: frozenset[Shape]
         f"trial of {s.name} is given up: {judge.standing.trials[s].because}" for s in sorted(failed)
     )
     refusal = judge.refusal(goal) or judge.gathered(goal, room)
-    if goal.replicas < limits.min_replicas:
-        refusal = f"at least {limits.min_replicas} replicas must be there"
+    if goal.replicas < judge.limits.min_replicas:
+        refusal = f"at least {judge.limits.min_replicas} replicas must be there"
     return Reshape(start if refusal else goal, room, (f"{why}; it stays: {refusal}" if refusal else why,))
 
 
-def _led(judge: _Judge, limits: Limits, room: Room, aim: Configuration) -> Reshape | None:
+def _led(judge: Judge, room: Room, aim: Configuration) -> Reshape | None:
     """Return the move to `aim`, `None` where it is not one to make now.
 
     Where it is only fewer of the same, it is for this workload alone, and has to be more than noise.
@@ -190,23 +201,20 @@ def _led(judge: _Judge, limits: Limits, room: Room, aim: Configuration) -> Resha
     start, keep = judge.standing.wanted, judge.need.keep
     if judge.offers.given_up & set(aim) or judge.offers.short(aim, keep):
         return None
-    if not limits.min_replicas <= aim.replicas <= limits.max_replicas:
+    if not judge.limits.min_replicas <= aim.replicas <= judge.limits.max_replicas:
         return None
+    if aim.counts == start.counts:
+        return Reshape(start, room, ())
     if all(n <= start.counts.get(shape, 0) for shape, n in aim.counts.items()):
         price, left = judge.offers.price(start), room.cards_without(leaving(judge.standing, aim))
         cards = room.cards_without(()) - left
-        if _is_noise(saved(price - judge.offers.price(aim), cards), cards, price):
+        if judge.is_noise(saved(price - judge.offers.price(aim), cards), cards):
             return Reshape(start, room, ())
     moved = room.beside(judge.standing, aim) if judge.refusal(aim) is None else None
     if moved is not None and judge.gathered(aim, moved) is not None:
         return None
     why = f"{start} to {aim}, with which the fleet takes fewest cards; carries {keep:.2f}"
     return None if moved is None else Reshape(aim, moved, (why,))
-
-
-def _is_noise(worth: float, cards: int, price: float) -> bool:
-    """Return whether a move is worth too little of what its workload takes; an emptied card never is."""
-    return cards <= 0 and worth < WORTHWHILE_SHARE * price - ROUNDING
 
 
 def saved(shares: float, cards: int) -> float:

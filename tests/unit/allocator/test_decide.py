@@ -105,6 +105,24 @@ def test_a_move_takes_the_room_beside_it_from_those_that_follow():
     assert ("1 x 3g.40gb", 0.4) == (str(code.goal), pytest.approx(code.short))
 
 
+@pytest.mark.parametrize("is_led", [False, True], ids=["alone", "led"])
+@pytest.mark.parametrize(
+    ("waits", "left"),
+    [({}, 11), ({"up": 0.0}, 11), ({"mode": Mode.ADVISE}, 12), ({"floor": 0, "up": 0.0}, 12)],
+    ids=["short", "below-its-floor", "advice", "nobody"],
+)
+def test_what_is_a_workload_s_noise_is_given_up_where_another_waits_for_room(waits, left, is_led):
+    """A half of a card of six is less than a twentieth, as one half of it counts."""
+    up, waits = waits.get("up", 0.4), {name: it for name, it in waits.items() if name != "up"}
+    scene = running(fleet(6), standing("chat", "12 x 3g.40gb"), standing("code"))
+    halves = offers({"3g.40gb": 0.4})
+    asks = [workload("chat"), workload("code", **waits)]
+    needs = [need("chat", 11 * 0.4), need("code", up)]
+    aims = {key("chat"): configuration("11 x 3g.40gb")} if is_led else {}
+    chat, _ = plan(question(scene, asks, needs, {"chat": halves, "code": halves}), aims)
+    assert f"{left} x 3g.40gb" == str(chat.goal)
+
+
 @pytest.mark.parametrize(
     ("foreign", "cards"),
     [

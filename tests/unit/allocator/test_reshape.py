@@ -6,7 +6,15 @@ import pytest
 
 from allocator.need import Timing
 from allocator.offers import Offer, Offers
-from allocator.reshape import ON_PAPER, WORTHWHILE_GPU, WORTHWHILE_SHARE, leaving, reshape, states_between
+from allocator.reshape import (
+    ON_PAPER,
+    WORTHWHILE_GPU,
+    WORTHWHILE_SHARE,
+    Judge,
+    leaving,
+    reshape,
+    states_between,
+)
 from allocator.room import room_of
 from fleet.workload import Router
 from tests.builders.deciding import need, offers, workload
@@ -45,11 +53,14 @@ def test_new_replicas_come_one_by_one_then_shapes_leave_in_any_order(start, goal
     assert states == [str(state) for state in states_between(configuration(start), configuration(goal))]
 
 
-def moved(text, offered, cards=2, timing=None, history=None, limits=None, aim=None, **asks):
+def moved(
+    text, offered, cards=2, timing=None, history=None, limits=None, aim=None, *, is_scarce=False, **asks
+):
     scene = running(fleet(cards), standing("chat", text, **(history or {})))
     (one,) = scene.standings
     run = workload(router=offered.router, **(limits or {}))
-    return reshape(run, one, need(**asks), offered, room_of(scene), timing or Timing(), NOW_S, aim)
+    judge = Judge(one, run.limits, need(**asks), offered, timing or Timing(), NOW_S, is_scarce)
+    return reshape(judge, room_of(scene), aim)
 
 
 def priced(**shares):
@@ -90,6 +101,20 @@ def test_one_replica_of_many_goes_if_it_is_a_twentieth_of_them_or_empties_a_card
         up=0.4 * (start - 1),
     )
     assert f"{left} x {profile}" == str(got.goal)
+
+
+@pytest.mark.parametrize("is_scarce", [False, True])
+@pytest.mark.parametrize(("start", "floor"), [("2 x 3g.40gb", 2), ("", 0)], ids=["some", "nothing"])
+def test_where_the_fleet_packs_best_with_what_stands_nothing_is_to_be_said(start, floor, is_scarce):
+    stays = moved(
+        start,
+        offers({"3g.40gb": 0.4}),
+        limits={"floor": floor},
+        aim=configuration(start),
+        is_scarce=is_scarce,
+        up=0.4 * floor,
+    )
+    assert (configuration(start), ()) == (stays.goal, stays.because)
 
 
 def test_the_cheapest_goal_is_taken_and_of_equals_the_one_with_fewer_replicas():
