@@ -88,9 +88,12 @@ class Recent:
 
     def diagonal(self) -> list[float]:
         """Return the i-th column at the i-th quantile; `IndexError` when they are empty."""
-        columns = map(self.ordered, range(len(self._exact)))
-        ranked = zip(columns, ranks(len(self), self._quantiles), strict=True)
-        return [scores[rank] for scores, rank in ranked]
+        return [self.own(column) for column in range(len(self._exact))]
+
+    def own(self, column: int) -> float:
+        """Return a column at its own quantile; `IndexError` when it is empty."""
+        scores = self.ordered(column)
+        return scores[ranks(len(scores), self._quantiles)[column]]
 
     def tail(self, column: int) -> tuple[float, float]:
         """Return a column at its own quantile, and the mean excess of scores above; `IndexError` if empty."""
@@ -126,10 +129,6 @@ class Offsets:
         """
         known = len(self._misses)
         return [
-            min(max(self._shift(column), 0.0), cap) if known >= needed else 0.0
+            min(max(self._misses.own(column), 0.0), cap) if known >= needed else 0.0
             for column, needed in enumerate(NEEDED)
         ]
-
-    def _shift(self, column: int) -> float:
-        scores = self._misses.ordered(column)
-        return scores[ranks(len(scores))[column]]

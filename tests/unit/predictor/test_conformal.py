@@ -71,6 +71,16 @@ def test_lower_bounds_count_where_they_raise(bounds, counted):
     )
 
 
+def test_lower_bounds_raise_columns_at_their_own_quantiles_too():
+    built = Recent(columns=2, quantiles=(0.5, 0.9))
+    for at in range(100):
+        built.add(at, (at, at), is_lower_bound=False)
+    for at in range(100, 120):
+        built.add(at, (500.0, 500.0), is_lower_bound=True)
+    assert [60.0, 500.0] == built.diagonal()
+    assert (500.0, 0.0) == built.tail(1)
+
+
 def test_lower_bounds_alone_are_no_scores():
     built = recent([], [1.0, 2.0])
     assert (0, []) == (len(built), list(built.ordered()))
