@@ -10,7 +10,7 @@ from actuator.inventory.layouts import advertised, card_layouts
 from actuator.inventory.nodes import NodeView, node_view, shown_by
 from actuator.inventory.understand import Dump, dump_of, understand
 from actuator.layouts.change import NodeChange, change_of
-from actuator.layouts.node import cards_of, may_be_cleared, unready
+from actuator.layouts.node import cards_of, edited, may_be_cleared, unready
 from actuator.manifest import Json, labels_of
 from fleet.boards import BOARDS, Board
 from fleet.errors import InputError
@@ -104,7 +104,8 @@ def show_change(paths: Sequence[Path], node: str, to: str, *, as_json: bool) -> 
     before, after = (card_layouts(seen.entries(name), cards, board) for name in (now, to))
     change = change_of(board, before, after, _offered(seen.dump, node))
     must_go = sorted(_in_the_way(seen.dump, view, change))
-    objections = [*change.objections, *unready(view)]
+    by_hand = edited((view.layout_config, to), seen.dump.configs)
+    objections = [*change.objections, *by_hand, *unready(view)]
     if as_json:
         output.print_json(
             {

@@ -32,8 +32,12 @@ from simulator.workqueue import WorkQueue
 STATE = f"{CONFIG_LABEL}.state"
 OPERANDS = tuple(
     f"{OPERAND_LABELS}{name}"
-    for name in ("device-plugin", "gpu-feature-discovery", "dcgm-exporter", "dcgm", "nvsm")
+    for name in ("device-plugin", "gpu-feature-discovery", "dcgm-exporter", "dcgm", "nvsm", "client")
 )
+"""What is stopped and started anew; `client`, from v0.15.0, is anybody's that holds cards: DRA's plugin."""
+
+OFF = "false"
+"""An operand that people have switched off: it stays so (pkg/mig/reconfigure, maybeSetPaused)."""
 
 
 class Fault(Enum):
@@ -44,6 +48,8 @@ class Fault(Enum):
     """An operand does not stop in time: operands stay paused, and the state pending."""
     REBOOTING = auto()
     """The node is to be rebooted, and nobody does it."""
+    REBOOTED = auto()
+    """It is rebooted, which no instance outlives, and the manager goes about the change again."""
     FAILED = auto()
     """The cards are cleared, and no order of instances succeeds."""
     PARTIAL = auto()
@@ -62,11 +68,13 @@ class Times:
         operands_s: Until the operands have stopped.
         apply_s: Clearing and building.
         devices_s: From the state to devices on offer: the device plugin starts anew.
+        reboot_s: Until a node that is rebooted is there again.
     """
 
     operands_s: float = 20.0
     apply_s: float = 15.0
     devices_s: float = 25.0
+    reboot_s: float = 300.0
 
 
 class MigManager:
@@ -123,18 +131,30 @@ class MigManager:
             return
         cuts = self._planned(wanted)
         if cuts is None:
-            self._label({**dict.fromkeys(OPERANDS, "true"), STATE: "failed"})
+            self._end("failed")
         elif cuts == self.cuts and not self._hollow:
-            self._label({**dict.fromkeys(OPERANDS, "true"), STATE: "success"})
+            self._end("success")
         else:
-            self._label({**dict.fromkeys(OPERANDS, PAUSED), STATE: "pending"})
-            fault = self._fault()
-            if fault is Fault.REBOOTING:
-                self._label({STATE: "rebooting"})
-            elif fault is not Fault.WEDGED:
-                self._is_changing = True
-                wait_s = self._times.operands_s + self._times.apply_s
-                self._clock.after(wait_s, partial(self._apply, wanted, cuts, fault))
+            self._label({**self._operands(PAUSED), STATE: "pending"})
+            self._change(wanted, cuts, self._fault())
+
+    def _change(self, wanted: str, cuts: list[Cut], fault: Fault) -> None:
+        """Go about a change; `rebooting` is what it says before one, and `pending` again afterwards."""
+        if fault in {Fault.REBOOTING, Fault.REBOOTED}:
+            self._label({STATE: "rebooting"})
+        if fault is Fault.REBOOTED:
+            self._is_changing = True
+            self._clock.after(self._times.reboot_s, partial(self._reboot, wanted, cuts))
+        elif fault not in {Fault.REBOOTING, Fault.WEDGED}:
+            self._is_changing = True
+            wait_s = self._times.operands_s + self._times.apply_s
+            self._clock.after(wait_s, partial(self._apply, wanted, cuts, fault))
+
+    def _reboot(self, wanted: str, cuts: list[Cut]) -> None:
+        self.cuts = [None if cut is None else {} for cut in self.cuts]
+        self._offer(self._node)
+        self._label({STATE: "pending"})
+        self._change(wanted, cuts, Fault.NONE)
 
     def _apply(self, wanted: str, cuts: list[Cut], fault: Fault) -> None:
         """End a change; what the label came to say meanwhile is read only now."""
@@ -145,7 +165,7 @@ class MigManager:
             self.cuts = [new if new is None else _made(new, fault) for new in cuts]
         self._hollow = fault is Fault.HOLLOW
         state = "failed" if fault in {Fault.FAILED, Fault.PARTIAL} else "success"
-        self._label({**dict.fromkeys(OPERANDS, "true"), STATE: state})
+        self._end(state)
         if fault is not Fault.STALE:
             self._offers.add(self._node, self._times.devices_s)
         if wanted != self._seen and self._seen:
@@ -175,6 +195,14 @@ class MigManager:
             if pod["spec"].get("nodeName") == self._node
             and pod["status"].get("phase") not in {"Succeeded", "Failed"}
         )
+
+    def _end(self, state: str) -> None:
+        self._label({**self._operands("true"), STATE: state})
+
+    def _operands(self, value: str) -> dict[str, str]:
+        """Return the labels of the operands that are not switched off, with this value."""
+        labels = labels_of(self._api.get(NODE, None, self._node) or {"metadata": {}})
+        return {name: value for name in OPERANDS if labels.get(name) != OFF}
 
     def _label(self, labels: dict[str, str]) -> None:
         label(self._api, self._node, labels)

@@ -7,13 +7,13 @@ and must say what was meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import yaml
 
-from actuator.layouts.format import Configs, configs_in
-from actuator.layouts.named import is_ours
+from actuator.layouts.format import configs_in
+from actuator.layouts.named import is_as_named
 from fleet.errors import RefusedError
 
 _TABLE = re.compile(r"^mig-configs:[ \t]*(#.*)?\n", re.MULTILINE)
@@ -22,6 +22,8 @@ _KEY = re.compile(r"^(?P<indent> +)(?P<name>[^\s#:-][^:\n]*):", re.MULTILINE)
 
 def with_configs(text: str, ours: Mapping[str, Sequence[Mapping[str, Any]]], where: str) -> str:
     """Return a file with exactly these configurations of ours, and all others as they were.
+
+    One that has a name of ours, and in it what the name does not say, was edited by hand and is another's.
 
     Args:
         text: The file as it is: `config.yaml` of the ConfigMap.
@@ -33,8 +35,9 @@ def with_configs(text: str, ours: Mapping[str, Sequence[Mapping[str, Any]]], whe
         RefusedError: The file is laid out in a way in which it cannot be edited without touching the rest.
     """
     before = configs_in(text, where)
-    wanted = {**{n: e for n, e in before.items() if not is_ours(n)}, **{n: list(e) for n, e in ours.items()}}
-    edited = _without_ours(text, before)
+    theirs = {name: entries for name, entries in before.items() if not is_as_named(name, entries)}
+    wanted = {**theirs, **{name: list(entries) for name, entries in ours.items()}}
+    edited = _without(text, before.keys() - theirs.keys())
     table = _TABLE.search(edited)
     if table is None:
         raise RefusedError(f"{where}: mig-configs is not a block of its own lines: nothing is put into it")
@@ -47,9 +50,9 @@ def with_configs(text: str, ours: Mapping[str, Sequence[Mapping[str, Any]]], whe
     return edited
 
 
-def _without_ours(text: str, before: Configs) -> str:
-    """Return a file without the blocks of ours."""
-    if not any(map(is_ours, before)):
+def _without(text: str, names: Collection[str]) -> str:
+    """Return a file without the blocks of these configurations."""
+    if not names:
         return text
     table = _TABLE.search(text)
     first = _KEY.search(text, table.end()) if table else None
@@ -58,7 +61,7 @@ def _without_ours(text: str, before: Configs) -> str:
     lines, kept, is_going = text[table.end() :].splitlines(keepends=True), [], False
     for line in lines:
         if (key := _KEY.match(line)) and key["indent"] == first["indent"]:
-            is_going = is_ours(key["name"].strip("\"'"))
+            is_going = key["name"].strip("\"'") in names
         elif line.strip() and not line.startswith(first["indent"]):
             is_going = False
         if not is_going:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from actuator.layouts.config_file import with_configs
 from actuator.layouts.format import configs_in
-from actuator.layouts.named import is_ours, other_of
+from actuator.layouts.named import is_as_named, other_of
 from actuator.layouts.node import (
     CHANGES,
     CONFIG_LABEL,
@@ -142,6 +142,8 @@ def evicted(door: Nodes, step: Step, pods: Iterable[Json]) -> Step:
 def _with(text: str, wish: Wish, in_use: frozenset[str]) -> str:
     """Return the manager's file with both names of a wish; of ours, those that no node uses go."""
     before = configs_in(text, "the MIG manager's file")
-    kept = {name: entries for name, entries in before.items() if is_ours(name) and name in in_use}
+    kept = {
+        name: entries for name, entries in before.items() if name in in_use and is_as_named(name, entries)
+    }
     wanted = {name: [dict(entry) for entry in wish.entries] for name in (wish.name, other_of(wish.name))}
     return with_configs(text, {**kept, **wanted}, "the MIG manager's file")

@@ -50,6 +50,12 @@ def is_ours(name: str) -> bool:
     return name.startswith(PREFIX) and name.endswith(tuple(f"-{suffix}" for suffix in _SUFFIXES))
 
 
+def is_as_named(name: str, entries: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a configuration is one of ours as we made it: what was edited is people's, too."""
+    made = name_of(entries)
+    return name in {made, other_of(made)}
+
+
 def other_of(name: str) -> str:
     """Return the other name of a configuration of ours, so that asking for it again is a change of the label.
 

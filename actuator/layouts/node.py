@@ -11,7 +11,7 @@ from actuator.inventory.layouts import CardLayout, advertised, card_layouts
 from actuator.inventory.nodes import NodeView, node_view, shown_by
 from actuator.layouts.change import NodeChange, change_of
 from actuator.layouts.format import Configs
-from actuator.layouts.named import is_ours, name_of, other_of
+from actuator.layouts.named import is_as_named, is_ours, name_of, other_of
 from actuator.layouts.rollout import Progress, Seen
 from actuator.manifest import GROUP, Json, key_of, labels_of
 from actuator.mechanisms.device_plugin import resource_of
@@ -76,16 +76,18 @@ def seen_of(
     view, _ = node_view(node, configs)
     before = progress.before if progress is not None else view.layout_config
     change, objections = _change(view, configs, wish, is_begun=progress is not None)
+    names = (wish.name, other_of(wish.name))
+    by_hand = edited((view.layout_config, *names), configs)
     return Seen(
         label=view.layout_config,
         state=str(labels.get(f"{CONFIG_LABEL}.state", "")),
         is_paused=any(n.startswith(OPERAND_LABELS) and value == PAUSED for n, value in labels.items()),
         shows_goal=_shows(view, wish.entries),
         shows_before=before in configs and _shows(view, configs[before]),
-        is_written=all(configs.get(name) == list(wish.entries) for name in (wish.name, other_of(wish.name))),
+        is_written=all(name in configs for name in names),
         is_held=is_held(node),
         in_the_way=tuple(_in_the_way(pods, view, change, keeps)) if change is not None else (),
-        objections=objections,
+        objections=(*objections, *by_hand),
         progress=progress,
     )
 
@@ -167,6 +169,13 @@ def unready(view: NodeView) -> Iterator[str]:
         yield f"the last change of its layout is {view.layout_state}"
     if view.unhealthy_gpus:
         yield f"{view.unhealthy_gpus} of its devices are unhealthy"
+
+
+def edited(names: Iterable[str], configs: Configs) -> Iterator[str]:
+    """Yield which of these configurations were made by us and edited by hand since: they are left alone."""
+    for name in dict.fromkeys(names):
+        if is_ours(name) and name in configs and not is_as_named(name, configs[name]):
+            yield f"configuration {name} was edited by hand: give it a name of its own"
 
 
 def may_be_cleared(pod: Json, view: NodeView, change: NodeChange) -> bool:

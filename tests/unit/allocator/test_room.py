@@ -110,6 +110,15 @@ def test_replicas_of_copies_gather_where_copies_are_and_so_do_those_to_come():
     assert {"node-1": 3} == later.copies
 
 
+@pytest.mark.parametrize(("gathers", "whole", "halves"), [(True, 7, 15), (False, 4, 12)])
+def test_large_slots_of_other_cards_stay_whole_where_copies_gather(gathers, whole, halves):
+    """Of a card that is broken they do not: its first small one takes the start of the only 4g."""
+    _, room = room_of(fleet(8, per_node=2)).fill(shape("1g.10gb"), 4, Pods(gathers=gathers))
+
+    assert whole == room.fill(shape("7g.80gb"), 8)[0] == room.fill(shape("4g.40gb"), 8)[0]
+    assert halves == room.fill(shape("3g.40gb"), 16)[0]
+
+
 def test_copies_gather_on_a_node_that_has_its_cards_in_two_pools():
     scene = fleet(3, per_node=1)
     first, second, third = scene.pools

@@ -1,6 +1,7 @@
 """`foreslice layout` as people and scripts call it."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from typer.testing import CliRunner
 
 from actuator.layouts.named import entries_of
 from fleet.errors import InputError, UnavailableError
-from foreslice.cli import app
+from foreslice.cli import app, main
 from foreslice.relayout import Order, apply_layout, cuts_in
 from foreslice.reslice import apply_slices
 from tests.ports import free_port
@@ -133,6 +134,13 @@ def test_what_speaks_against_a_change_is_told_by_the_exit_code(cluster, labels, 
     assert (4, True) == (left.exit_code, said in left.stdout)
 
 
+def test_a_configuration_of_ours_that_was_edited_by_hand_speaks_against_a_change(cluster):
+    path = cluster({"night": [{"1g.10gb": 7}], "foreslice-0123456789-a": [{"7g.80gb": 1}]})
+    left = call("diff", path, node="n", to="foreslice-0123456789-a")
+
+    assert (4, True) == (left.exit_code, "edited by hand" in left.stdout)
+
+
 def test_no_change_is_said(cluster):
     path = cluster({"night": [{"1g.10gb": 7}], "same": [{"1g.10gb": 7}]})
 
@@ -151,6 +159,32 @@ def test_what_is_not_there_is_said_with_what_is(cluster, options, said):
 
     with pytest.raises(InputError, match=said):
         call("diff", path, **options)
+
+
+@pytest.mark.parametrize(
+    ("code", "command"),
+    [
+        (0, ("show",)),
+        (0, ("assert", "--node", "n")),
+        (4, ("assert", "--node", "n", "--is", "day")),
+        (0, ("diff", "--node", "n", "--to", "day")),
+        (4, ("diff", "--node", "n", "--to", "nowhere")),
+        (2, ("assert", "--node", "m")),
+        (2, ("assert", "--node", "n", "--is", "dusk")),
+        (2, ("diff", "--node", "n", "--to", "dusk")),
+        (2, ("diff", "--node", "n")),
+        (2, ("show", "--objects", "/nowhere.yaml")),
+    ],
+)
+def test_scripts_are_told_by_exit_codes(cluster, monkeypatch, code, command):
+    """0 = it is so, or may be done; 4 = it is not, or may not; 2 = it was asked wrongly."""
+    path = cluster({"night": [{"1g.10gb": 7}], "day": [{"7g.80gb": 1}], "nowhere": [{"4g.40gb": 2}]})
+    monkeypatch.setattr(sys, "argv", ["foreslice", "layout", *command, "--objects", str(path)])
+
+    with pytest.raises(SystemExit) as left:
+        main()
+
+    assert code == left.value.code
 
 
 @pytest.mark.parametrize(

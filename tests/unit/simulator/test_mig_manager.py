@@ -1,11 +1,14 @@
 """The simulated MIG manager writes the labels that the real one's code was seen to write."""
 
+from itertools import groupby
+
 import pytest
 
 from actuator.layouts.config_file import with_configs
 from actuator.layouts.named import entries_of
 from actuator.layouts.node import CONFIG_LABEL, PAUSED
 from simulator.api import NODE
+from simulator.labels import label
 from simulator.mig_manager import OPERANDS, STATE, Fault
 from tests.fakes.layouts import DAY, FILE, NIGHT, Site
 from tests.fakes.turned import NAME
@@ -38,6 +41,32 @@ def site_with(cuts, faults=(), then=NIGHT):
 
 def test_a_change_pauses_operands_and_gives_them_back():
     assert [(PENDING, PAUSED), ("success", DONE)] == labelled(site_with(DAY), "foreslice-0000000000-a")
+
+
+def test_device_plugin_feature_discovery_and_other_clients_are_stopped_and_started_anew():
+    """DRA's plugin is a client, which finds static instances when it starts (v0.15.0, gpu.deploy.client)."""
+    site, found = site_with(DAY), []
+    label(site.store, NAME, {OPERANDS[3]: "false"})
+    site.store.watch(NODE, lambda event: found.append(event.body["metadata"]["labels"]))
+    labelled(site, "foreslice-0000000000-a")
+    courses = {
+        name.rpartition(".")[2]: [value for value, _ in groupby(labels[name] for labels in found)]
+        for name in OPERANDS
+    }
+
+    restarted = [DONE, PAUSED, DONE]
+    assert restarted == courses["device-plugin"] == courses["gpu-feature-discovery"] == courses["client"]
+    assert ["false"] == courses["dcgm"], "switched off by people"
+
+
+def test_a_node_that_is_rebooted_has_no_instances_until_the_manager_has_built_them():
+    site, offers = site_with(DAY, [Fault.REBOOTED]), []
+    site.store.watch(NODE, lambda event: offers.append((event.body["metadata"]["labels"][STATE], site.offer)))
+    states = labelled(site, "foreslice-0000000000-a", run_s=600.0)
+
+    assert [(PENDING, PAUSED), ("rebooting", PAUSED), (PENDING, PAUSED), ("success", DONE)] == states
+    assert (PENDING, {}) in offers
+    assert DAY == site.manager.cuts
 
 
 def test_what_is_applied_already_is_never_pending():

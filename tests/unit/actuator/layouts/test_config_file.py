@@ -53,6 +53,14 @@ def test_it_is_the_same_the_second_time():
     assert with_ours(PEOPLES, DAY, NIGHT) == with_ours(with_ours(PEOPLES, DAY, NIGHT), DAY, NIGHT)
 
 
+def test_one_of_ours_that_was_edited_by_hand_stays_to_the_letter():
+    edited = with_ours(PEOPLES, DAY).replace("3g.40gb: 1, 4g.40gb: 1", "1g.10gb: 7")
+    after = with_ours(edited, NIGHT)
+
+    assert [line for line in after.splitlines() if line in edited.splitlines()] == edited.splitlines()
+    assert edited == with_ours(after)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -2,12 +2,16 @@
 
 import pytest
 
-from actuator.layouts.node import CONFIG_LABEL
+from actuator.layouts.config_file import with_configs
+from actuator.layouts.named import entries_of, other_of
+from actuator.layouts.node import CONFIG_LABEL, OPERAND_LABELS
 from fleet.boards import A100_80GB
 from simulator.api import POD
-from simulator.mig_manager import Fault
-from tests.fakes.layouts import DAY, NIGHT, Site, wish
+from simulator.labels import label
+from simulator.mig_manager import OPERANDS, Fault
+from tests.fakes.layouts import DAY, FILE, NIGHT, Site, wish
 
+HALVES = [{"3g.40gb": 2}] * 4
 OFFERED = {
     "night": {"mig-1g.10gb": 14, "mig-7g.80gb": 2},
     "day": {"mig-1g.10gb": 7, "mig-3g.40gb": 3, "mig-4g.40gb": 1, "mig-7g.80gb": 1},
@@ -153,6 +157,27 @@ def test_what_a_stale_device_plugin_offers_does_not_make_a_way_back_that_failed_
     assert "a person is needed" in last.because
 
 
+def test_a_node_that_is_rebooted_on_the_way_is_waited_for():
+    """It says `rebooting`, offers nothing for minutes, and is neither taken back nor left alone for it."""
+    site = Site([Fault.REBOOTED], sync_s=0.0)
+    acts, last = site.until_quiet()
+
+    assert "nothing" == last.act
+    assert "restore" not in acts
+    assert (OFFERED["day"], False, None) == (site.offer, site.is_held, site.progress)
+
+
+def test_an_operand_that_people_have_switched_off_is_not_given_back():
+    site = Site([Fault.WEDGED], sync_s=0.0)
+    label(site.store, "gpu-1", {f"{OPERAND_LABELS}dcgm": "false"})
+    acts, _ = site.until_quiet()
+    values = {n.removeprefix(OPERAND_LABELS): v for n, v in site.labels.items() if n in OPERANDS}
+
+    assert "restore" in acts
+    assert {"false": ["dcgm"]} == {v: [n] for n, v in values.items() if v != "true"}
+    assert {"device-plugin", "gpu-feature-discovery", "client"} < values.keys(), "DRA's plugin is a client"
+
+
 def test_a_manager_that_never_ends_gets_its_operands_back_and_the_layout_is_taken_back():
     site = Site([Fault.WEDGED], sync_s=0.0)
     acts, _ = site.until_quiet()
@@ -214,6 +239,21 @@ def test_what_may_not_be_done_is_refused_before_anything_is_touched(cuts, board,
 
     assert ("refuse", []) == (step.act, site.calls)
     assert said in step.because
+
+
+@pytest.mark.parametrize("was_asked_for", [False, True], ids=["wanted", "on-the-node"])
+def test_a_configuration_of_ours_that_was_edited_by_hand_is_left_alone(was_asked_for):
+    """What its name says is not in it any more: the node would become something that nobody planned."""
+    site, day = Site(sync_s=0.0), wish()
+    if was_asked_for:
+        site.until_quiet()
+    edited = with_configs(FILE, dict.fromkeys((day.name, other_of(day.name)), entries_of(HALVES)), "file")
+    site.texts.append((site.clock.now_s, edited))
+    calls = len(site.calls)
+    step = site.turn(wish(NIGHT) if was_asked_for else day)
+
+    assert ("refuse", calls, edited) == (step.act, len(site.calls), site.file()[0])
+    assert "was edited by hand" in step.because
 
 
 def test_the_same_layout_is_nothing_to_do():
