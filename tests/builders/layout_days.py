@@ -2,6 +2,7 @@
 
 from collections import Counter
 from contextlib import nullcontext
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -67,10 +68,77 @@ def on(profile):
     return Shape("h100-80gb", profile)
 
 
+@dataclass(frozen=True)
+class Scene:
+    """Who is there, shape and replicas that each begins with, and what the nodes' cards are cut into."""
+
+    tenants: tuple
+    begins: dict
+    cuts: tuple
+
+
+def three(is_day, first, spare):
+    """Three workloads on three nodes, or more, that begin with step `first` of the day."""
+    replicas = (6, 8, 3) if is_day else (40, 2, 1)
+    courses = (
+        course(6.0, 0.6, (4, 9, 18, 23), first),
+        course(0.2, 2.0, (7, 11, 15, 19), first),
+        course(0.2, 1.6, (7, 11, 15, 19), first),
+    )
+    shapes = map(on, ("1g.10gb", "3g.40gb", "7g.80gb"))
+    return Scene(
+        tuple(map(tenant, workloads(), courses)),
+        dict(zip(KEYS, zip(shapes, replicas, strict=True), strict=True)),
+        (*(BY_DAY if is_day else BY_NIGHT), *((NIGHT,) * 4,) * spare),
+    )
+
+
+TWOS = {"2g.20gb": 3, "1g.10gb": 1}
+HOUSE = {
+    "bulk": ("qwen2.5-3b-awq", "1g.10gb", 30, (4.0, 0.6), (4, 9, 18, 23)),
+    "mail": ("qwen2.5-3b-awq", "1g.10gb", 15, (2.0, 0.4), (3, 8, 18, 23)),
+    "tags": ("qwen2.5-7b-fp8", "2g.20gb", 6, (1.2, 0.4), (4, 9, 18, 23)),
+    "chat": ("qwen2.5-14b-bf16", "3g.40gb", 2, (0.2, 1.6), (7, 11, 15, 19)),
+    "code": ("qwen2.5-14b-fp8", "3g.40gb", 2, (0.3, 1.8), (6, 10, 15, 19)),
+    "deep": ("qwen2.5-32b-bf16", "7g.80gb", 1, (0.2, 1.2), (7, 11, 15, 19)),
+}
+"""Model, shape and replicas at midnight, work by night and by day, and the edges between them."""
+
+
+def house(first):
+    """Six workloads of four sizes at night on five nodes, each of which has tenants of several."""
+    tenants, begins = [], {}
+    for name, (model, profile, replicas, levels, edges) in HOUSE.items():
+        key = WorkloadKey("tenants", name)
+        tenants.append(tenant(Workload(key, model, _SLO, mode=Mode.FULL), course(*levels, edges, first)))
+        begins[key] = on(profile), replicas
+    cuts = ((NIGHT, NIGHT, TWOS, LARGE),) * 2 + ((NIGHT, NIGHT, LARGE, DEEP),) * 3
+    return Scene(tuple(tenants), begins, cuts)
+
+
 def is_being_cut(node):
     """Whether the manager was asked for another layout that is not there yet."""
     progress = progress_of(node)
     return progress is not None and bool(progress.asked)
+
+
+class Noted:
+    """A door that notes of whom it evicts pods.
+
+    Attributes:
+        evicted: Workloads, in order.
+    """
+
+    def __init__(self, door):
+        self._door = door
+        self.evicted = []
+
+    def __getattr__(self, name):
+        return getattr(self._door, name)
+
+    def evict(self, pod):
+        self._door.evict(pod)
+        self.evicted.append(pod["metadata"]["name"].partition("-")[0])
 
 
 class Flaky:
@@ -116,27 +184,21 @@ class Days:
         acting: Whether layouts may be changed.
         first: Step of the day with which it begins; default: noon, else midnight.
         spare: Nodes more, cut for the night.
+        scene: Others than the three.
     """
 
-    def __init__(self, faults=(), is_day=False, acting=True, first=None, spare=0):
-        noon, cuts = (11, BY_DAY) if is_day else (0, BY_NIGHT)
-        first, cuts = noon if first is None else first, (*cuts, *((NIGHT,) * 4,) * spare)
-        replicas = (6, 8, 3) if is_day else (40, 2, 1)
-        shapes = map(on, ("1g.10gb", "3g.40gb", "7g.80gb"))
-        courses = (
-            course(6.0, 0.6, (4, 9, 18, 23), first),
-            course(0.2, 2.0, (7, 11, 15, 19), first),
-            course(0.2, 1.6, (7, 11, 15, 19), first),
-        )
-        self.tenants = tuple(map(tenant, workloads(), courses))
+    def __init__(self, faults=(), is_day=False, acting=True, first=None, spare=0, scene=None):
+        if scene is None:
+            scene = three(is_day, (11 if is_day else 0) if first is None else first, spare)
+        self.tenants = scene.tenants
         self.faults = list(faults)
         spec = WorldSpec(
             self.tenants,
             DAYS - 1,
-            nodes=len(cuts),
+            nodes=len(scene.cuts),
             gpus_per_node=4,
-            managed=Managed(cuts, fault=self.next_fault),
-            begins=dict(zip(KEYS, zip(shapes, replicas, strict=True), strict=True)),
+            managed=Managed(scene.cuts, fault=self.next_fault),
+            begins=scene.begins,
         )
         self.world = World(spec, SEED)
         self.workloads = tuple(each.workload for each in self.tenants)

@@ -4,9 +4,7 @@ import pytest
 
 from actuator.layouts.node import changes_of, is_held, progress_of
 from simulator.api import NODE
-from tests.builders.layout_days import KEYS, Days, Flaky
-
-CARDS = 12
+from tests.builders.layout_days import KEYS, Days, Flaky, Noted, house
 
 
 def served_throughout(days):
@@ -17,7 +15,7 @@ def served_throughout(days):
 
 def cut_share(days):
     """Part of all cards' time between asking for a layout and its devices, whole nodes counted."""
-    return days.cutting_s * 4 / (CARDS * (days.now_s() - days.world.start_s))
+    return days.cutting_s / (len(days.nodes()) * (days.now_s() - days.world.start_s))
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +49,26 @@ def test_one_node_changes_at_a_time_and_none_is_left_held(morning):
     assert [] == [node["metadata"]["name"] for node in morning.world.store.list(NODE) if is_held(node)]
     said = [[c for c in tick.conditions if ": hold:" in c or ": label:" in c] for tick in morning.ticks]
     assert 1 == max(map(len, said))
+
+
+def test_tenants_of_several_sizes_leave_nodes_that_are_cut_anew_and_nobody_notices():
+    """Six workloads of four sizes on five nodes: who has to leave is made elsewhere first."""
+    days = Days(scene=house(2))
+    days.door = Noted(days.door)
+    days.forget()
+    before = days.nodes()
+    days.run(70)
+    changed = [name for name, offered in days.nodes().items() if offered != before[name]]
+    large = [
+        sum(n for o in nodes.values() for p, n in o.items() if p[0] in "34")
+        for nodes in (before, days.nodes())
+    ]
+
+    assert 2 <= len(changed)
+    assert large[0] + 2 <= large[1]
+    assert {"bulk", "mail"} <= set(days.door.evicted)
+    assert (0, 0, True) == served_throughout(days)
+    assert 0 < cut_share(days) <= 0.05
 
 
 def test_day_layouts_become_night_layouts_whoever_goes_on():
