@@ -22,5 +22,5 @@ def milli(quantity: str | float) -> int:
 
 
 def _parsed(quantity: str | float) -> Decimal:
-    parsed: Decimal = parse_quantity(quantity)  # type: ignore[no-untyped-call]  # shipped without types
+    parsed: Decimal = parse_quantity(str(quantity))  # type: ignore[no-untyped-call]  # shipped without types
     return parsed

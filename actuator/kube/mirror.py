@@ -33,7 +33,7 @@ _READ = {
             "deletionTimestamp",
             "resourceVersion",
         ),
-        "spec": ("nodeName", "containers", "initContainers", "overhead", "resources"),
+        "spec": ("nodeName", "containers", "initContainers", "overhead", "resources", "tolerations"),
         "status": ("phase", "conditions", "resourceClaimStatuses"),
     },
 }

@@ -241,7 +241,9 @@ class Observer:
             is_spread=is_spread_over(pod_spec, self.fault_domain),
             host=host_amount(pod_spec) * (size // members),
             members=members,
-            closed=self.places.closed_to(pod_spec, besides=plugin.LABELS if ask is None else ()),
+            closed=self.places.closed_to(
+                _as_admitted(pod_spec, ours), besides=plugin.LABELS if ask is None else ()
+            ),
             may_take_held=ask is not None and may_take_held(ask.tolerations, base),
         )
 
@@ -348,6 +350,16 @@ def _since_s(condition: Json | None) -> float | None:
     """Return since when a condition holds, seconds since the epoch; `None` where that is not said."""
     since = condition.get("lastTransitionTime") if condition is not None else None
     return None if since is None else seconds_of(since)
+
+
+def _as_admitted(pod_spec: Json, pods: Sequence[Json]) -> Json:
+    """Return a spec with what its newest pod tolerates, too: admission adds to it what nobody wrote.
+
+    ExtendedResourceToleration does where nodes with GPUs are tainted by the resource's name.
+    """
+    newest = max(pods, default={}, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
+    added: list[Json] = (newest.get("spec") or {}).get("tolerations") or []
+    return {**pod_spec, "tolerations": [*(pod_spec.get("tolerations") or []), *added]}
 
 
 def _boards(inventory: Inventory) -> list[Board]:

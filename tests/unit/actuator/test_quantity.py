@@ -19,7 +19,9 @@ def test_an_amount_is_a_whole_number_that_holds_all_of_a_quantity(expected, quan
     assert expected == amount(quantity)
 
 
-@pytest.mark.parametrize(("expected", "quantity"), [(500, "500m"), (1500, "1.5"), (1, "100u"), (2000, 2)])
+@pytest.mark.parametrize(
+    ("expected", "quantity"), [(500, "500m"), (1500, "1.5"), (1, "100u"), (2000, 2), (100, 0.1)]
+)
 def test_thousandths_are_rounded_up_too(expected, quantity):
     assert expected == milli(quantity)
 

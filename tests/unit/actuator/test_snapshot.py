@@ -252,6 +252,19 @@ def test_nodes_that_do_not_let_its_pods_in_are_closed_to_it_and_to_copies_yet_to
     assert closed == seen.pods(LARGE).closed == seen.pods(SMALL).closed
 
 
+@pytest.mark.parametrize(("newest", "closed"), [("b", set()), ("a", {"node-h100-dynamic"})])
+def test_what_admission_let_the_newest_pod_tolerate_counts(newest, closed):
+    """Some clusters taint nodes with GPUs, and let pods that ask for one tolerate that."""
+    pods = [pod("a"), pod("b")]
+    pods[1]["spec"]["tolerations"] = [TAINT]
+    for each in pods:
+        each["metadata"]["creationTimestamp"] = (
+            f"2026-01-0{1 + (each['metadata']['name'] == newest)}T00:00:00Z"
+        )
+    seen = fleet(pods=pods, **tainted(TAINT)).standing(LLAMA)
+    assert closed == seen.pods(LARGE).closed == seen.pods(SMALL).closed
+
+
 def test_a_base_that_names_the_product_of_its_card_has_copies_on_nodes_of_others():
     plugged = by_plugin(1)
     spec = plugged["deployments"][0]["spec"]["template"]["spec"]

@@ -43,11 +43,12 @@ def test_of_a_pod_is_kept_what_is_read_and_no_secret_of_its_containers(mirror):
     env = [{"name": "TOKEN", "value": "s"}, {"name": "PART", "value": "0.2"}]
     words = ["--api-key=$(TOKEN)", "--gpu-memory-utilization=$(PART)"]
     bare, engine = {"env": env, **asks}, {"env": env, "command": ["serve"], "args": words, **asks}
-    body = pod(spec={"nodeName": "n0", "containers": [bare, engine]})
+    tolerates = {"tolerations": [{"operator": "Exists"}]}
+    body = pod(spec={"nodeName": "n0", "containers": [bare, engine], "priority": 0, **tolerates})
     mirror.take(SHOP, {**body, "status": {"phase": "Running", "hostIP": "10.0.0.1"}})
     kept = mirror.get(SHOP, "web")
     told = {"args": ["--gpu-memory-utilization=0.2"], **asks}
-    assert {"nodeName": "n0", "containers": [asks, told]} == kept["spec"]
+    assert {"nodeName": "n0", "containers": [asks, told], **tolerates} == kept["spec"]
     assert {"phase": "Running"} == kept["status"]
 
 
