@@ -44,9 +44,9 @@ class Excess:
         needed: Counts = self.full + (self.part > 0)
         return needed
 
-    def among(self, members: Sequence[int]) -> Excess:
-        """Return the excess of some workloads."""
-        return Excess(self.full[:, members], self.part[:, members])
+    def among(self, members: Sequence[int], steps: slice) -> Excess:
+        """Return the excess of some workloads in some steps."""
+        return Excess(self.full[steps, members], self.part[steps, members])
 
 
 def dealt(excess: Excess, slices: Counts) -> Counts:
@@ -56,15 +56,16 @@ def dealt(excess: Excess, slices: Counts) -> Counts:
         excess: What is needed.
         slices: Slices that there are, by step.
     """
-    before = np.cumsum(excess.full, axis=1) - excess.full
-    there = slices[:, np.newaxis]
-    whole = np.clip(there - before, 0, excess.full)
-    order = np.argsort(-excess.part, axis=1, kind="stable")
+    gets = excess.needed
+    is_short = gets.sum(axis=1) > slices
+    full, part, there = excess.full[is_short], excess.part[is_short], slices[is_short, np.newaxis]
+    before = np.cumsum(full, axis=1) - full
+    order = np.argsort(-part, axis=1, kind="stable")
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(order.shape[1])[np.newaxis], axis=1)
-    gets = (excess.full.sum(axis=1, keepdims=True) + rank < there) & (excess.part > 0)
-    dealt_out: Counts = whole + gets
-    return dealt_out
+    is_next = (full.sum(axis=1, keepdims=True) + rank < there) & (part > 0)
+    gets[is_short] = np.clip(there - before, 0, full) + is_next
+    return gets
 
 
 def served(excess: Excess, gets: Counts, share_late: float) -> Floats:

@@ -96,10 +96,10 @@ LEAST_DAYS = 2
 
 
 def aim_that_kept(settings: Ledger, allowed: float, by_day: int) -> float:
-    """Return what has to be aimed at so that choices of the past kept `allowed` on the days that came after.
+    """Return what has to be aimed at so that choices of the past surely kept `allowed` on later days.
 
     Every day but the first two is walked through: chosen on the days before, judged on the day. The largest
-    aim that kept it over all of them, else the least.
+    aim that kept it over all of them in most draws, else the least; without such a day the whole of it.
 
     Args:
         settings: What each setting came to by block, of the past only.
@@ -108,15 +108,17 @@ def aim_that_kept(settings: Ledger, allowed: float, by_day: int) -> float:
     """
     blocks = np.arange(len(settings.asked))
     starts = range(LEAST_DAYS * by_day, len(blocks), by_day)
+    if not starts:
+        return allowed
+    days = [settings.of_blocks((blocks >= start) & (blocks < start + by_day)) for start in starts]
+    before = [settings.of_blocks(blocks < start) for start in starts]
     for part in AIMS:
-        lacked = asked = 0.0
-        for start in starts:
-            best = cheapest_surely(settings.of_blocks(blocks < start), part * allowed)
-            day = slice(start, start + by_day)
-            lacked += float(settings.lacked[best, day].sum())
-            asked += float(settings.asked[day].sum())
-        if lacked <= allowed * asked:
-            return part * allowed
+        aim = part * allowed
+        came = Ledger.then(
+            day.of_setting(cheapest_surely(one, aim)) for one, day in zip(before, days, strict=True)
+        )
+        if _unserved(came, SURE)[0] <= allowed:
+            return aim
     return AIMS[-1] * allowed
 
 

@@ -8,11 +8,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from allocator.pool import hosts, slices_for
+from allocator.pool import slices_for
 from fleet.errors import InputError
 from foreslice.proof.books import in_replicas
 from foreslice.proof.chosen import aim_that_kept, cheapest_surely
 from foreslice.proof.course import Course, Grid
+from foreslice.proof.groups import Groups, groups_by_day
 from foreslice.proof.scene import Piece
 from foreslice.proof.setting import Rule, Setting
 from predictor.highest import trailing_highest
@@ -79,7 +80,7 @@ class Pooled:
     ledger: Ledger
     slices: Counts
     slice_cards: float
-    groups: tuple[tuple[int, ...], ...]
+    groups: Groups
     needed: Counts
     gets: Counts
     step_s: int
@@ -108,7 +109,7 @@ class Pooled:
 
 @dataclass(frozen=True, slots=True)
 class _Fleet:
-    """Workloads on a grid; `piece` and `cards` of a replica and `carries` of a slice by workload."""
+    """Workloads on a grid: `piece`, `cards` of a replica, `carries` of a slice by workload, `groups` by day."""
 
     courses: Sequence[Course]
     grid: Grid
@@ -118,9 +119,19 @@ class _Fleet:
     cards: Floats
     carries: Floats
     slice_cards: float
-    groups: tuple[tuple[int, ...], ...]
+    groups: tuple[Groups, ...]
     share_late: float
     most: int | None
+
+    @property
+    def day(self) -> int:
+        """Steps in a day."""
+        return self.grid.by_day * self.grid.block
+
+    def days(self) -> Iterator[tuple[slice, Groups]]:
+        """Yield the steps of each day and who sleep together on it."""
+        for number, groups in enumerate(self.groups):
+            yield slice(number * self.day, (number + 1) * self.day), groups
 
 
 def pooled(
@@ -181,7 +192,6 @@ def _fleet(courses: Sequence[Course], grid: Grid, baselines: Sequence[Setting], 
             fix="give lags of whole minutes, or a shorter wake",
         )
     demand, counts = (np.stack([getattr(c, n) for c in courses], axis=1) for n in ("demand", "counts"))
-    everyone = (tuple(range(len(courses))),)
     fleet = _Fleet(
         courses=courses,
         grid=grid,
@@ -191,15 +201,14 @@ def _fleet(courses: Sequence[Course], grid: Grid, baselines: Sequence[Setting], 
         cards=np.array([one.cards for one in pieces]),
         carries=np.array([one.work for one in beds]),
         slice_cards=beds[0].cards,
-        groups=everyone,
+        groups=(),
         share_late=terms.wake_s / grid.step_s,
         most=terms.most,
     )
-    if terms.sleepers is None:
-        return fleet
     targets = _targets(fleet, baselines[len(baselines) // 2])
     middle = _excess(fleet, in_replicas(targets, grid.limits, fleet.piece))
-    return replace(fleet, groups=hosts(middle.needed[: grid.test], terms.sleepers))
+    sleepers = terms.sleepers or len(courses)
+    return replace(fleet, groups=groups_by_day(middle.needed, fleet.day, grid.test, sleepers))
 
 
 def _targets(fleet: _Fleet, setting: Setting) -> Floats:
@@ -232,14 +241,17 @@ def _excess(fleet: _Fleet, held: Counts) -> Excess:
 
 
 def _slices(fleet: _Fleet, needed: Counts, quantile: float) -> Counts:
-    """Return the slices of each group's pool by step: sized at each midnight by what was needed before."""
-    day = fleet.grid.by_day * fleet.grid.block
-    slices = np.zeros((len(needed), len(fleet.groups)), dtype=np.int64)
-    for start in range(day, len(needed), day):
-        past = needed[max(0, start - LOOKS_BACK_DAYS * day) : start]
-        for place, group in enumerate(fleet.groups):
-            slices[start : start + day, place] = slices_for(past[:, group], quantile)
-    slices[:day] = slices[day] if len(needed) > day else 0
+    """Return the slices of each group's pool by step: sized at each midnight by what was needed before.
+
+    The first day has no day before and goes by the day after, so that none is judged by a pool of its own.
+    """
+    day = fleet.day
+    slices = np.zeros((len(needed), len(fleet.groups[0])), dtype=np.int64)
+    for span, groups in fleet.days():
+        start = span.start
+        past = needed[max(0, start - LOOKS_BACK_DAYS * day) : start] if start else needed[day : 2 * day]
+        for place, group in enumerate(groups):
+            slices[span, place] = slices_for(past[:, group], quantile)
     return slices if fleet.most is None else _at_most(fleet.most, slices)
 
 
@@ -261,8 +273,9 @@ def _sized(fleet: _Fleet, target: Floats, quantile: float) -> Counts:
 def _gets(fleet: _Fleet, excess: Excess, slices: Counts) -> Counts:
     """Return the slices that each workload gets of its group's, by step."""
     gets = np.zeros_like(excess.full)
-    for place, group in enumerate(fleet.groups):
-        gets[:, group] = dealt(excess.among(group), slices[:, place])
+    for span, groups in fleet.days():
+        for place, group in enumerate(groups):
+            gets[span, group] = dealt(excess.among(group, span), slices[span, place])
     return gets
 
 
@@ -301,7 +314,7 @@ def _played(fleet: _Fleet, starts: Sequence[int], chosen: Sequence[tuple[Setting
         ledger=every.of_blocks(np.arange(len(every.asked)) >= grid.first_block),
         slices=slices[scored].sum(axis=1),
         slice_cards=fleet.slice_cards,
-        groups=fleet.groups,
+        groups=fleet.groups[-1],
         needed=excess.needed[scored],
         gets=gets[scored],
         step_s=grid.step_s,

@@ -60,6 +60,16 @@ class Ledger:
             every[0].asked,
         )
 
+    @staticmethod
+    def then(ledgers: Iterable[Ledger]) -> Ledger:
+        """Return what as many settings came to over times that follow each other."""
+        every = list(ledgers)
+        return Ledger(
+            np.concatenate([one.held for one in every], axis=1),
+            np.concatenate([one.lacked for one in every], axis=1),
+            np.concatenate([one.asked for one in every]),
+        )
+
 
 def ledger(
     targets: Floats, factors: Floats, demand: Floats, counts: Bools, limits: Limits, block: int

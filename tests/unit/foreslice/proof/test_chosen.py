@@ -1,5 +1,7 @@
 """What is aimed at: as much as choices of the past kept on the days that came after them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,13 @@ def settings(grows):
 @pytest.mark.parametrize(("expected", "grows"), [(1.0, 1.0), (0.5, 1.5)])
 def test_less_is_aimed_at_where_days_that_came_after_were_worse(expected, grows):
     assert pytest.approx(expected * 0.01) == aim_that_kept(settings(grows), 0.01, BY_DAY)
+
+
+def test_less_is_aimed_at_where_a_day_that_came_after_kept_it_by_luck():
+    """It leaves just what is allowed, half of it nearly twice that."""
+    three_days = settings(1.0).of_blocks(slice(0, 3 * BY_DAY))
+    wild = replace(three_days, lacked=three_days.lacked * [1.0, 1.0, 1.0, 1.0, 0.1, 1.9])
+    assert pytest.approx(0.007) == aim_that_kept(wild, 0.01, BY_DAY)
 
 
 def test_where_nothing_kept_it_the_least_is_aimed_at():

@@ -13,7 +13,7 @@ from foreslice.proof import books
 from foreslice.proof.course import QUANTILES, Course, Grid
 from foreslice.proof.pooled import BASELINES, Terms, pooled
 from foreslice.proof.scene import Part, Piece
-from foreslice.proof.setting import HOLDS
+from foreslice.proof.setting import HOLDS, Rule, Setting
 from predictor.value.ledger import Limits
 from predictor.value.worth import cheapest
 
@@ -72,6 +72,22 @@ def test_groups_that_want_more_than_there_may_be_share_all_of_it(most):
     found = came(together=True, sleepers=2, most=most)
     assert {most} == set(found.slices.tolist())
     assert (found.gets.sum(axis=1) <= most).all()
+
+
+def test_a_pool_is_sized_by_what_is_lacked_beside_the_baseline_that_is_chosen_with_it():
+    """Bursts meet from the first scored day on; from the next midnight own capacity covers them."""
+    is_before = np.arange(DAYS * DAY) < GRID.test
+    changed = [
+        replace(one, demand=np.where(is_before, one.demand, other.demand))
+        for one, other in zip(courses(together=False), courses(together=True), strict=True)
+    ]
+    follows, covers = Setting(Rule.HOLD, 1), Setting(Rule.STATIC, 1.0)
+
+    [found] = pooled(changed, GRID, (follows, covers), Terms(None, 10.0), [0.01])
+
+    assert (follows, covers, covers, covers) == found.baselines
+    assert found.slices[:DAY].all()
+    assert not found.slices[DAY:].any()
 
 
 def test_what_wakes_slowly_serves_less(apart):
