@@ -109,7 +109,7 @@ class Pooled:
 
 @dataclass(frozen=True, slots=True)
 class _Fleet:
-    """Workloads on a grid: `piece`, `cards` of a replica, `carries` of a slice by workload, `groups` by day."""
+    """Workloads on a grid: `piece`, `cards` of a replica, `carries` of a slice; `groups` by day."""
 
     courses: Sequence[Course]
     grid: Grid
