@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from allocator.need import Need
 from allocator.offers import ROUNDING, Offers
@@ -77,20 +77,15 @@ def grow(workload: Workload, standing: Standing, need: Need, offers: Offers, roo
 
 
 def _best_addition(demand: _Demand, goal: Configuration, room: Room) -> Growth | None:
-    """Return the first addition of one shape that leaves nothing missing, else the one that leaves least.
-
-    Of an addition of nothing the room is the same, but knows better what is full.
-    """
+    """Return the first addition of one shape that leaves nothing missing, else the one that leaves least."""
     best: Growth | None = None
     for shape in _in_order_of_trial(demand, goal, room):
         trial = _add(demand, goal, shape, room)
-        if trial.goal.counts == goal.counts:
-            room = trial.room
         if best is None or demand.lack(trial.goal) < demand.lack(best.goal):
             best = trial
         if not any(demand.lack(trial.goal)):
             break
-    return replace(best, room=room) if best and best.goal.counts == goal.counts else best
+    return best
 
 
 def _in_order_of_trial(demand: _Demand, goal: Configuration, room: Room) -> list[Shape]:

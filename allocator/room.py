@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from allocator.full import Ask, Full
 from allocator.market import NO_MARKET, NO_TEAMS, Market, Teams
 from allocator.trial import Rank, Trial
 from fleet.cluster import Fleet, Replica, Standing, Variant
 from fleet.devices import (
     Device,
-    DeviceId,
     DeviceRequest,
     Ledger,
     Pool,
@@ -20,7 +20,7 @@ from fleet.devices import (
     rank_of_trial,
 )
 from fleet.holds import Hold, kept_from
-from fleet.host import NOTHING, UNKNOWN, Host, HostAmount, Pods
+from fleet.host import NOTHING, UNKNOWN, Host, Pods
 from fleet.shape import Configuration, Shape
 from fleet.workload import Workload, WorkloadKey
 
@@ -38,8 +38,7 @@ class Room:
         products: Product names by board id.
         barred: Shapes for which there is no room, whatever is free.
         held: Number of devices in use by card, cards in use only.
-        full: By request, what is asked of the node and what is held for others, the pools without room:
-            room only shrinks, so what was full stays full and is not searched again.
+        full: What trials have found to be full so far, which is not searched again.
         copies: Replicas of copies by node; new ones prefer their company.
         hosts: Nodes, with what is left of them beside cards.
         stand: Replicas of each workload by fault domain; those that are spread go where fewest are.
@@ -52,9 +51,7 @@ class Room:
     products: Mapping[str, tuple[str, ...]] = field(hash=False)
     barred: frozenset[Shape] = frozenset()
     held: Mapping[str, int] = field(default_factory=dict, hash=False)
-    full: Mapping[tuple[DeviceRequest, HostAmount, frozenset[DeviceId]], frozenset[str]] = field(
-        default_factory=dict, hash=False
-    )
+    full: Full = field(default_factory=Full, compare=False, repr=False)
     copies: Mapping[str, int] = field(default_factory=dict, hash=False)
     hosts: Mapping[str, Host] = field(default_factory=dict, hash=False)
     stand: Mapping[WorkloadKey, Counter[str]] = field(default_factory=dict, hash=False)
@@ -82,8 +79,11 @@ class Room:
             return 0, self
         request = request_of(shape, self.products[shape.board])
         shut = kept_from(pods.workload if pods.may_take_held else None, self.holds)
-        full, ledger = set(self.full.get((request, pods.host, shut), ())), self.ledger
-        copies, kin, hosts = Counter(self.copies), self._kin(pods), dict(self.hosts)
+        wish: Ask = (request, shut)
+        full = set(self.full.of(wish) | self.full.of(pods.host))
+        if len(full) == len(self.pools):
+            return 0, self
+        ledger, copies, kin, hosts = self.ledger, Counter(self.copies), self._kin(pods), dict(self.hosts)
 
         def rank(pool: Pool) -> Rank:
             apart = kin[hosts[pool.node].domain] if pods.is_spread and pool.node in hosts else 0
@@ -91,19 +91,19 @@ class Room:
 
         open_to = (pool for pool in self.pools if pool.name not in full and pool.node not in pods.closed)
         trial = Trial(open_to, rank)
-        of_node: defaultdict[str, list[Pool]] = defaultdict(list)
-        for each in self.pools if pods.gathers else ():
-            of_node[each.node].append(each)
+        found: defaultdict[Ask, list[Pool]] = defaultdict(list)
         cards: list[str] = []
-        placed = 0
-        while placed < wanted and (pool := trial.first()) is not None:
+        nodes: list[str] = []
+        while len(nodes) < wanted and (pool := trial.first()) is not None:
             host = hosts.get(pool.node, UNKNOWN)
-            devices = () if host.lacks_for(pods.host) else first_fit((pool,), ledger, request, shut)
+            lacks = host.lacks_for(pods.host)
+            devices = () if lacks else first_fit((pool,), ledger, request, shut)
             if not devices:
                 full.add(pool.name)
+                found[pods.host if lacks else wish].append(pool)
                 trial.drop()
                 continue
-            placed += 1
+            nodes.append(pool.node)
             kin[host.domain] += 1
             if host is not UNKNOWN:
                 hosts[pool.node] = host.without(pods.host)
@@ -112,19 +112,21 @@ class Room:
                 cards.append(device.gpu)
             if pods.gathers:
                 copies[pool.node] += 1
-                trial.nearer(p for p in of_node[pool.node] if p is not pool and p.name not in full)
-        after = replace(
+                beside = (each for each in self.pools if each.node == pool.node and each is not pool)
+                trial.nearer(each for each in beside if each.name not in full)
+        known = self.full.after(found, nodes)
+        if not nodes:
+            return 0, self
+        return len(nodes), replace(
             self,
             ledger=ledger,
             held={**self.held, **{card: self.held.get(card, 0) + cards.count(card) for card in cards}},
-            full={**self.full, (request, pods.host, shut): frozenset(full)},
+            full=known,
             copies=copies,
             hosts=hosts,
-            teams=self.teams.bind(pods.workload, shape, placed),
+            stand=self.stand if pods.workload is None else {**self.stand, pods.workload: kin},
+            teams=self.teams.bind(pods.workload, shape, len(nodes)),
         )
-        if pods.workload is not None:
-            after = replace(after, stand={**self.stand, pods.workload: kin})
-        return placed, after
 
     def is_held_for(self, workload: WorkloadKey, shape: Shape) -> bool:
         """Return whether a device of a shape is kept for a workload."""
