@@ -1,4 +1,4 @@
-"""A tick in which nothing is missing of up to 2,000 workloads on as many cards, and a plan of them, in memory.
+"""A tick in which nothing is missing, and a plan, of up to 2,000 workloads on as many cards, in memory.
 
 Demand is scripted and the cluster stands still, so that the loop alone is timed: needs, decisions, terms.
 """
