@@ -45,14 +45,13 @@ def main():
         sys.exit(f"SOAK_FLEET={fleet}: name one of {', '.join(FLEETS)}")
     with tempfile.TemporaryDirectory(prefix="foreslice-soak-") as directory:
         told = soak(Path(directory), FLEETS[fleet], lasts_s)
-    _say(json.dumps(told, indent=2))
     is_met = told["rises met"] == told["rises"] and told["share of cards' time being cut"] <= CUT_AT_MOST
     if told["faults"] or told["left over"] or told["requests cut off"] or not is_met:
         sys.exit("the soak has found faults")
 
 
 def soak(directory, make, lasts_s):
-    """Return what became of a compressed day, or of so much of it."""
+    """Print and return what became of a compressed day, or of so much of it, before all is taken down."""
     logs = directory / "control-plane"
     logs.mkdir()
     with control_plane(NEWEST, logs) as plane:
@@ -75,7 +74,7 @@ def soak(directory, make, lasts_s):
                 until(look, within_s=2 * lasts_s, every_s=SAMPLE_S)
             found = watch.rises(town.demand, SETTLED_S)
             lost = missed(found)
-            return {
+            told = {
                 "minutes": round((clock.now_s - begun_s) / 60, 1),
                 "rises": len(found),
                 "rises met": len(found) - len(lost),
@@ -93,6 +92,8 @@ def soak(directory, make, lasts_s):
                 "faults": watch.faults,
                 "left over": left_over(town, _as_owner(plane, directory / NAME / "foreslice.yaml")),
             }
+            _say(json.dumps(told, indent=2))
+            return told
 
 
 def left_over(town, settings):
