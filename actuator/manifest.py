@@ -102,6 +102,26 @@ def holds(expression: Json, labels: Json) -> bool:
     ]
 
 
+def tolerates(tolerations: Iterable[Json], taint: Json) -> bool:
+    """Return whether who has these tolerations may go where a taint is, of a node or of a device.
+
+    As Toleration of core/v1 and DeviceToleration of resource/v1: an empty effect stands for all, an empty key
+    with `Exists`, too. Operators that are not known tolerate nothing.
+    """
+    return any(
+        each.get("effect") in {None, "", taint["effect"]}
+        and (
+            (each.get("operator") == "Exists" and each.get("key") in {None, "", taint["key"]})
+            or (
+                each.get("operator") in {None, "", "Equal"}
+                and each.get("key") == taint["key"]
+                and (each.get("value") or "") == (taint.get("value") or "")
+            )
+        )
+        for each in tolerations
+    )
+
+
 def dropped(sent: Json, kept: Json, path: str = "spec") -> str:
     """Return the first field of what was sent that is not in what a server keeps, empty = all are there."""
     if isinstance(sent, dict):

@@ -46,4 +46,6 @@ def expected_and_low(solve: Solve, covariances: Floats) -> tuple[list[Sustained]
     towards = np.einsum("nij,nj->ni", covariances, slopes)
     spread = np.sqrt(np.einsum("ni,ni->n", slopes, towards))
     low = solve(questions, -_Z90 * towards / np.where(spread > 0, spread, 1.0)[:, np.newaxis])
-    return expected, low
+    # Targets that give way do so further for slower laws, and a rate that fell at first may end above.
+    lower = (min(pair, key=lambda one: one.requests_per_s) for pair in zip(low, expected, strict=True))
+    return expected, list(lower)

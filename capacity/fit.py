@@ -137,7 +137,9 @@ def _most_probable(seen: _Seen, precision: Floats, free: Integers) -> Floats:
         step = np.zeros_like(mean)
         step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
         before = cost(mean)
-        while np.abs(step).max() > _SMALLEST and cost(mean + step) > before:
+        # Where much stays unexplained, a step that merely gains goes to and fro: one has to gain half of what
+        # it would if all were linear.
+        while np.abs(step).max() > _SMALLEST and cost(mean + step) > before - gradient @ step / 2:
             step /= 2
         mean = mean + step
         if np.abs(step).max() <= _SMALLEST:

@@ -18,7 +18,6 @@ class Newest:
     Args:
         metrics: Where it is read from.
         workloads: Whose.
-
     """
 
     def __init__(self, metrics: MetricsSource, workloads: Sequence[WorkloadKey]) -> None:

@@ -14,10 +14,10 @@ from fleet.sample import Reason, Sample, Unknown, Value
 from fleet.signal import Signal
 from predictor.engines import Engine
 from predictor.ports import BUCKET_S, Floats
-from predictor.series import STALE_S, Series
+from predictor.series import ABSENT, STALE_S, Series
 from predictor.vocabulary import Vocabulary, any_engine
 
-_ABSENT, _NOT_EXPORTED = Unknown(Reason.ABSENT), Unknown(Reason.NOT_EXPORTED)
+_NOT_EXPORTED = Unknown(Reason.NOT_EXPORTED)
 
 Identity = tuple[tuple[str, str], ...]
 """Labels that tell one part of a signal from another, in order."""
@@ -82,7 +82,7 @@ class _Pod:
             return self._read(signal, at_s)
         if signal is Signal.KV_USE and {Signal.KV_USED, Signal.KV_ROOM} <= self._names.keys():
             return _share(self._read(Signal.KV_USED, at_s), self._read(Signal.KV_ROOM, at_s))
-        return _ABSENT if signal in self._exported else _NOT_EXPORTED
+        return ABSENT if signal in self._exported else _NOT_EXPORTED
 
     def buckets(self, signal: Signal, start_s: int, end_s: int) -> Floats:
         """Return what the buckets in [start_s, end_s) hold, NaN where unknown."""
@@ -114,7 +114,7 @@ class _Pod:
 
     def _read(self, signal: Signal, at_s: float) -> Sample:
         """Read the newest name that is known; parts that say nothing are left out unless all do."""
-        sample: Sample = _ABSENT
+        sample: Sample = ABSENT
         for parts in self._names[signal].values():
             known = []
             for copies in parts.values():

@@ -22,7 +22,7 @@ _SPAN_S = 1.5 * BUCKET_S
 """Readings further apart than this do not tell what happened inside one bucket: a scrape was missed."""
 
 
-_ABSENT, _STALE = Unknown(Reason.ABSENT), Unknown(Reason.STALE)
+ABSENT, _STALE = Unknown(Reason.ABSENT), Unknown(Reason.STALE)
 _TOO_FEW, _NAN = Unknown(Reason.TOO_FEW), Unknown(Reason.NOT_A_NUMBER)
 
 
@@ -134,7 +134,7 @@ class Series:
         """Return the newest reading of a gauge at `at_s`."""
         end = self._until(at_s)
         if not end:
-            return _ABSENT
+            return ABSENT
         if self._times[end - 1] < at_s - STALE_S:
             return _STALE
         level = self._levels[end - 1]
@@ -149,7 +149,7 @@ class Series:
         times = self._times
         end = self._until(at_s)
         if not end:
-            return _ABSENT
+            return ABSENT
         newest_s = times[end - 1]
         if newest_s < at_s - STALE_S:
             return _STALE

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from actuator.manifest import Json, key_of, seconds_of
+from actuator.manifest import Json, key_of, seconds_of, tolerates
 from actuator.mechanisms.dra import DRIVER
-from actuator.objects.holds import holds_of, tolerates
+from actuator.objects.holds import holds_of
 from actuator.objects.standings import results_of
 
 LAG_S = 10.0

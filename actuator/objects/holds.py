@@ -18,6 +18,7 @@ from actuator.manifest import (
     labels_of,
     seconds_of,
     timestamp_of,
+    tolerates,
 )
 from actuator.mechanisms.dra import DRIVER
 from fleet.devices import DeviceId
@@ -51,19 +52,6 @@ def taint_value(owner: WorkloadKey) -> str:
 def toleration(owner: WorkloadKey) -> Json:
     """Return what a request of a workload's claims carries so that it is given what is held for it."""
     return {"key": HELD_FOR, "operator": "Equal", "value": taint_value(owner), "effect": NO_SCHEDULE}
-
-
-def tolerates(tolerations: Iterable[Json], taint: Json) -> bool:
-    """Return whether a request with these tolerations is given a device with this taint.
-
-    As k8s.io/api resource/v1, DeviceToleration: an empty key or effect stands for all.
-    """
-    return any(
-        each.get("key") in {None, "", taint["key"]}
-        and each.get("effect") in {None, "", taint["effect"]}
-        and (each.get("operator", "Equal") == "Exists" or each.get("value", "") == taint.get("value", ""))
-        for each in tolerations
-    )
 
 
 def may_take_held(tolerations: Iterable[Json], owner: WorkloadKey) -> bool:

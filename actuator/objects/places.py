@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from actuator.manifest import Json, holds, labels_of
+from actuator.manifest import Json, holds, labels_of, tolerates
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 NAME = "metadata.name"
@@ -53,7 +53,7 @@ class Places:
                 for place in self.nodes
                 if not selector.items() <= place.labels.items()
                 or (terms is not None and not any(_matches(term, place) for term in terms))
-                or not all(_is_tolerated(taint, tolerations) for taint in place.taints)
+                or not all(tolerates(tolerations, taint) for taint in place.taints)
             )
         return self._known[said]
 
@@ -87,19 +87,3 @@ def _meets(expression: Json, labels: Json) -> bool:
     except (KeyError, ValueError):
         return False
     return held > bound if expression["operator"] == "Gt" else held < bound
-
-
-def _is_tolerated(taint: Json, tolerations: Iterable[Json]) -> bool:
-    """Return whether pods with these tolerations bear a taint; operators that are not known bear none."""
-    return any(
-        each.get("effect") in {None, "", taint["effect"]}
-        and (
-            (each.get("operator") == "Exists" and each.get("key") in {None, "", taint["key"]})
-            or (
-                each.get("operator") in {None, "", "Equal"}
-                and each.get("key") == taint["key"]
-                and (each.get("value") or "") == (taint.get("value") or "")
-            )
-        )
-        for each in tolerations
-    )

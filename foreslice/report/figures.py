@@ -207,12 +207,8 @@ def _styled(figure: go.Figure, *, height: int) -> go.Figure:
     figure.update_layout(
         height=height,
         margin={"l": 90, "r": 20, "t": 60, "b": 40},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "system-ui, sans-serif", "size": 12},
         legend={"orientation": "h", "x": 0, "y": 1 + 30 / height, "yanchor": "bottom"},
         hovermode="closest",
     )
-    figure.update_xaxes(gridcolor="rgba(128,128,128,0.2)", tickformat="%H:%M")
-    figure.update_yaxes(gridcolor="rgba(128,128,128,0.2)", zerolinecolor="rgba(128,128,128,0.4)")
+    figure.update_xaxes(tickformat="%H:%M")
     return figure

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from capacity.belief import Source
@@ -82,7 +82,20 @@ def test_no_measurement_makes_a_law_more_doubtful(measured):
         assert (np.diag(now) <= np.diag(was) * NOISE).all()
 
 
+SLICE = next(shape for shape in PRIORS if shape.profile == "4g.40gb")
+A_THIRD = Point(SLICE, Mix(73.0, 2.0), 96.0, itl_ms=39.7, ttft_ms=None, requests=1.0)
+"""So far from what the prior says that most of it stays unexplained."""
+
+WHOLE = next(shape for shape in PRIORS if shape.is_one_card)
+CROWDS = [
+    Point(WHOLE, Mix(45.0, 2.0), batch, itl_ms, ttft_ms=None, requests=1.0)
+    for batch, itl_ms in ((155.0, 97.75982257491103), (161.0, 101.10966230605527))
+]
+"""Nearly all prefill, and slow: a slower law lets the objectives give way further."""
+
+
 @given(points(), between(1.01, 2.0))
+@example(A_THIRD, 1.06)
 def test_a_slower_measurement_never_makes_a_law_faster(point, factor):
     slower = replace(point, itl_ms=point.itl_ms * factor)
 
@@ -91,6 +104,7 @@ def test_a_slower_measurement_never_makes_a_law_faster(point, factor):
 
 
 @given(some, mixes)
+@example(CROWDS, Mix(10.0, 2.0))
 def test_whatever_was_measured_a_capacity_is_bounded_from_below(measured, mix):
     assume(mix.prompt_tokens + mix.output_tokens <= QWEN.max_model_len)
     model = CapacityModel([H100_80GB])
