@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -138,6 +139,16 @@ def test_a_forecast_that_wastes_is_replaced_by_the_best_rule_and_why_is_said():
     assert "rule" == passed.rung
     assert set(passed.peaks) == {(window_s, quantile) for window_s in WINDOWS_S for quantile in QUANTILES}
     assert 5.0 == pytest.approx(passed.peaks[1800, 0.95], rel=0.2)
+
+
+def test_which_of_nearly_equal_rules_decides_does_not_change_by_the_hour():
+    """Chosen anew each hour it would change six times in this day."""
+    chance, days = np.random.default_rng(1), 5
+    noise = np.exp(0.25 * chance.standard_normal(days * DAY_MIN))
+    work = noise * (1.0 + 2.0 * (chance.random(days * DAY_MIN // 30) < 0.08).repeat(30))
+    hours = range((days - 1) * DAY_MIN, days * DAY_MIN, HOUR_MIN)
+    rules = [worth.because.split("; ")[-1] for worth in _fed(work, np.full(len(work), 4.0), hours)[1]]
+    assert 3 > sum(now != before for before, now in pairwise(rules))
 
 
 def test_where_nothing_is_to_be_won_a_rule_decides():
