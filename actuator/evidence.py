@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from actuator.ports import Cluster, PlanRecord, Readiness
 from fleet.change import StepState, Verb
-from fleet.cluster import Replica, Standing, Start
+from fleet.cluster import Replica, Standing
+from fleet.past import Start
 from fleet.shape import Shape
 from fleet.trial import Trial
 from fleet.workload import WorkloadKey

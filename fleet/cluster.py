@@ -12,6 +12,8 @@ from fleet.boards import Board
 from fleet.devices import Device, Pool
 from fleet.holds import Hold
 from fleet.host import NOTHING, Host, HostAmount, Pods
+from fleet.past import Fall, Start
+from fleet.restraints import Approval, DisruptionBudget
 from fleet.shape import Configuration, Shape
 from fleet.trial import Trial
 from fleet.workload import Mode, WorkloadKey
@@ -130,67 +132,6 @@ class Variant:
             counts.update(others)
             counts[self.shape] -= len(others)
         return counts
-
-
-@dataclass(frozen=True, slots=True)
-class DisruptionBudget:
-    """How many ready replicas of a workload a PodDisruptionBudget lets go at this moment.
-
-    Attributes:
-        name: Its name, in the workload's namespace.
-        allowed: Ready pods that may go now, of all that it selects.
-    """
-
-    name: str
-    allowed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Approval:
-    """What the owner of a workload in mode advise agrees to.
-
-    Attributes:
-        goal: The configuration that may be made, as its text.
-        until_s: When that ends, seconds since the epoch; infinite = when it is taken back.
-    """
-
-    goal: str
-    until_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """An addition that has become ready, all times in seconds since the epoch.
-
-    Attributes:
-        written_at_s: When it was decided and written; a plan that waited was decided before, and not needed.
-        scheduled_at_s: When the last of its replicas was given a node.
-        ready_at_s: When the last of them was ready.
-    """
-
-    written_at_s: float
-    scheduled_at_s: float
-    ready_at_s: float
-
-    @property
-    def lead_s(self) -> float:
-        """Seconds from written to ready; waiting for room is the fleet's and not the change's."""
-        return max(0.0, self.ready_at_s - max(self.written_at_s, self.scheduled_at_s))
-
-
-@dataclass(frozen=True, slots=True)
-class Fall:
-    """What a plan that took replicas away has made of a workload.
-
-    Attributes:
-        at_s: When the last of them were taken, seconds since the epoch.
-        start: What was asked for before.
-        left: What was asked for after.
-    """
-
-    at_s: float
-    start: Configuration
-    left: Configuration
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from actuator.objects.plans import (
 )
 from actuator.ports import PlanRecord
 from fleet.change import StepState, Verb
-from fleet.cluster import Fall, Standing, Start
+from fleet.cluster import Standing
+from fleet.past import Fall, Start
 from fleet.shape import Configuration, Shape
 from fleet.trial import Trial
 from fleet.workload import WorkloadKey

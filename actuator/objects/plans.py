@@ -19,8 +19,8 @@ from actuator.manifest import (
 from actuator.objects.trials import trial_of, trial_status
 from actuator.ports import PlanRecord, Readiness, StepRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
-from fleet.cluster import Fall
 from fleet.errors import RefusedError
+from fleet.past import Fall
 from fleet.shape import Configuration, Shape
 from fleet.trial import Trial
 from fleet.workload import WorkloadKey

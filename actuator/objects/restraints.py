@@ -12,7 +12,7 @@ from datetime import datetime
 from math import inf
 
 from actuator.manifest import GROUP, Json, key_of, selects
-from fleet.cluster import Approval, DisruptionBudget
+from fleet.restraints import Approval, DisruptionBudget
 from fleet.workload import Mode
 
 MODE = f"{GROUP}/mode"

@@ -54,9 +54,10 @@ from actuator.objects.variants import (
 )
 from actuator.objects.writers import Scalings, writers_of, written_by_hand_at_s
 from fleet.boards import Board
-from fleet.cluster import DisruptionBudget, Replica, Standing, Variant
+from fleet.cluster import Replica, Standing, Variant
 from fleet.devices import Device, DeviceId
 from fleet.errors import RefusedError
+from fleet.restraints import DisruptionBudget
 from fleet.shape import WHOLE, Shape
 from fleet.workload import WorkloadKey
 

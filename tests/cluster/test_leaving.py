@@ -9,7 +9,7 @@ from actuator.gate import Terms
 from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, LEASES
 from actuator.manifest import timestamp_of
 from actuator.outcome import Outcome
-from fleet.cluster import Approval
+from fleet.restraints import Approval
 from fleet.shape import Configuration
 from fleet.workload import Mode, Router
 from foreslice.clock import WallClock

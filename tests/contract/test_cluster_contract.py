@@ -12,8 +12,8 @@ from actuator.mechanisms.dra import Ask, claim_template, request_of
 from actuator.ports import Readiness, StepRecord
 from fleet.boards import H100_80GB
 from fleet.change import ChangeSet, Step, StepState, Verb
-from fleet.cluster import Start
 from fleet.errors import ConflictError, RefusedError
+from fleet.past import Start
 from fleet.shape import Configuration, Shape
 from fleet.trial import Trial
 from fleet.workload import WorkloadKey

@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from fleet.cluster import Approval
+from fleet.restraints import Approval
 from fleet.workload import Mode
 from tests.contract.test_cluster_contract import WEB, WORLDS, deployment, standing
 

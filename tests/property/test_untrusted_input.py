@@ -17,8 +17,8 @@ from actuator.objects.restraints import APPROVED, HELD_UNTIL, MODE, PAUSED, appr
 from actuator.objects.snapshot import Snapshot, fleet_of
 from fleet.boards import H100_80GB
 from fleet.change import Step, Verb
-from fleet.cluster import Approval
 from fleet.demand import Mix
+from fleet.restraints import Approval
 from fleet.workload import Mode, Router, WorkloadKey
 from foreslice.entrance import Entrance
 from foreslice.outlook import Outlook

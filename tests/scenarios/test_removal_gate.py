@@ -12,8 +12,9 @@ import pytest
 
 from actuator.gate import Terms, refusal
 from fleet.change import Step, Verb
-from fleet.cluster import Approval, DisruptionBudget, Replica, Standing, Variant
+from fleet.cluster import Replica, Standing, Variant
 from fleet.devices import Device
+from fleet.restraints import Approval, DisruptionBudget
 from fleet.shape import Shape
 from fleet.workload import Mode, Router, WorkloadKey
 

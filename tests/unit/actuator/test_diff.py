@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from actuator.diff import diff
-from fleet.cluster import DisruptionBudget, Fleet, Replica, Standing, Variant
+from fleet.cluster import Fleet, Replica, Standing, Variant
+from fleet.restraints import DisruptionBudget
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 

@@ -7,7 +7,8 @@ import pytest
 from actuator.evidence import news, starts, unanswered
 from actuator.ports import PlanRecord, Readiness, StepRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
-from fleet.cluster import Replica, Standing, Start, Variant
+from fleet.cluster import Replica, Standing, Variant
+from fleet.past import Start
 from fleet.shape import Configuration
 from tests.fakes.cluster import key, mig
 

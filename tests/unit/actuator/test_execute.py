@@ -9,8 +9,9 @@ from actuator.outcome import Outcome
 from actuator.ports import Readiness
 from actuator.settle import writes
 from fleet.change import Verb
-from fleet.cluster import Replica, Standing, Start, Variant
+from fleet.cluster import Replica, Standing, Variant
 from fleet.errors import UnavailableError
+from fleet.past import Start
 from fleet.workload import Mode
 from tests.builders.execution import (
     LARGE,

@@ -5,8 +5,8 @@ import pytest
 from actuator.objects.groups import EXCLUSIVE, GROUP_INDEX, SET_NAME, WORKER_INDEX, as_deployment
 from actuator.objects.slices import SliceReader
 from actuator.objects.standings import Observer
-from fleet.cluster import DisruptionBudget
 from fleet.errors import RefusedError
+from fleet.restraints import DisruptionBudget
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 from tests.fakes.manifests import claim, claim_spec, deployment, h100_slices, pod, request, template

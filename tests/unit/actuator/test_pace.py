@@ -10,7 +10,8 @@ from actuator.pace import FallLimits, Pace
 from actuator.ports import PlanRecord, StepRecord
 from fleet.boards import H100_80GB
 from fleet.change import ChangeSet, Step, StepState, Verb
-from fleet.cluster import Fall, Fleet, Gpu, Standing, Variant
+from fleet.cluster import Fleet, Gpu, Standing, Variant
+from fleet.past import Fall
 from fleet.shape import Configuration
 from fleet.workload import Mode, Router
 from tests.fakes.cluster import key, mig

@@ -12,7 +12,7 @@ from actuator.objects.restraints import (
     permitted,
     spared_by,
 )
-from fleet.cluster import Approval, DisruptionBudget
+from fleet.restraints import Approval, DisruptionBudget
 from fleet.workload import Mode
 from tests.fakes.manifests import deployment, pod
 

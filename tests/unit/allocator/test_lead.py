@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from allocator.lead import ENOUGH, lead_time_s, lead_times_s
-from fleet.cluster import Standing, Start, Variant
+from fleet.cluster import Standing, Variant
+from fleet.past import Start
 from fleet.shape import Shape
 from fleet.workload import Tier, WorkloadKey
 

@@ -8,7 +8,8 @@ import pytest
 
 from actuator.outcome import Outcome
 from fleet.boards import H100_80GB
-from fleet.cluster import Approval, Start
+from fleet.past import Start
+from fleet.restraints import Approval
 from fleet.shape import Shape
 from fleet.workload import Mode, Router
 from foreslice.tick import FORECAST_ADDS_FOR_S
