@@ -50,6 +50,7 @@ from actuator.objects.variants import (
     is_spread_over,
     is_variant_of,
     may_have_variants,
+    refuse_shared,
     refuse_unkept,
 )
 from actuator.objects.writers import Scalings, writers_of, written_by_hand_at_s
@@ -149,6 +150,10 @@ class Observer:
             for pod in pods
             for status in (pod.get("status") or {}).get("resourceClaimStatuses") or ()
         ]
+        claims += [
+            self._claims.get(WorkloadKey(key.namespace, claim.get("resourceClaimName") or ""))
+            for claim in base["spec"]["template"]["spec"].get("resourceClaims") or ()
+        ]
         templates = self._templates.get(key.namespace, {}).values()
         return (own, pods, claims, tuple(templates), self._budgeted(own), self._scalings.of(base))
 
@@ -165,6 +170,7 @@ class Observer:
             raise RefusedError(
                 f"{base['kind']} {key}: pods of {RESERVATIONS} are KAI's, and never ended by others"
             )
+        refuse_shared(base, self._claims)
         copies = self._copies(base)
         named = {labels_of(body)[VARIANT_LABEL]: body for body in copies}
         find = partial(self._found, key.namespace, named)

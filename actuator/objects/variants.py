@@ -98,10 +98,6 @@ def gpu_claim(deployment: Json, templates: Mapping[str, Json]) -> tuple[str, Ask
         template = templates.get(claim.get("resourceClaimTemplateName", ""))
         if template is not None and asks_gpu(template["spec"]["spec"]):
             found.append((claim["name"], template["spec"]["spec"]))
-    shared = [claim["resourceClaimName"] for claim in claims if claim.get("resourceClaimName")]
-    if not found and shared:
-        why = "more of them are more tenants of the same devices, not more capacity"
-        raise RefusedError(f"{where}: its pods share claim {', '.join(shared)}: {why}")
     if len(found) != 1:
         raise RefusedError(f"{where}: exactly one claim template must ask for a GPU, found {len(found)}")
     name, spec = found[0]
@@ -109,6 +105,22 @@ def gpu_claim(deployment: Json, templates: Mapping[str, Json]) -> tuple[str, Ask
         return name, ask_of(spec)
     except RefusedError as error:
         raise RefusedError(f"{where}: {error}") from error
+
+
+def refuse_shared(deployment: Json, claims: Mapping[WorkloadKey, Json]) -> None:
+    """Raise `RefusedError` for pods that name a claim for a GPU, of whose devices all of them have one lot.
+
+    Args:
+        deployment: A Deployment, or another object with a pod template.
+        claims: ResourceClaims by namespace and name.
+    """
+    namespace = deployment["metadata"]["namespace"]
+    held: list[Json] = deployment["spec"]["template"]["spec"].get("resourceClaims") or []
+    for name in (claim["resourceClaimName"] for claim in held if claim.get("resourceClaimName")):
+        if asks_gpu(claims.get(WorkloadKey(namespace, name), {}).get("spec", {})):
+            where = f"{deployment['kind']} {deployment['metadata']['name']}: its pods share claim {name}"
+            why = "more replicas are more engines on the same devices, not more capacity"
+            raise RefusedError(f"{where}: {why}; a claim of its own for each takes resourceClaimTemplateName")
 
 
 def is_plugged(deployment: Json, templates: Mapping[str, Json]) -> bool:

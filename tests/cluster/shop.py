@@ -33,7 +33,7 @@ QUIET_S = 0.3
 NOT_CHOSEN = "didn't match Pod's node affinity/selector"
 WEB = WorkloadKey(SHOP, "web")
 KNOWN = tuple(kind for kind in SERVING if kind not in OPTIONAL)
-MADE = {made.kind: made for made in (*KNOWN, CLAIM_TEMPLATES, AUTOSCALERS)}
+MADE = {made.kind: made for made in (*KNOWN, CLAIM_TEMPLATES, CLAIMS, AUTOSCALERS)}
 """Kinds that the owner of the namespace makes."""
 
 
@@ -136,7 +136,7 @@ class Shop:
 
     def clear(self):
         """Delete everything but the node."""
-        for resource in (AUTOSCALERS, *KNOWN, PLANS, CLAIM_TEMPLATES, TARGETS):
+        for resource in (AUTOSCALERS, *KNOWN, PLANS, CLAIM_TEMPLATES, CLAIMS, TARGETS):
             self.server.request("DELETE", resource.path(SHOP))
         until(lambda: not any(self.list(kind) for kind in (*KNOWN, PODS, CLAIMS, PLANS)))
 
@@ -153,13 +153,19 @@ class Shop:
             replicas.get(_target(body), 0) < body["spec"]["minReplicas"] for body in self.list(AUTOSCALERS)
         ):
             return False
-        wanted = sum(replicas.values())
-        return wanted == len(pods) == len(self.list(CLAIMS)) and all(map(_is_settled, pods))
+        if sum(map(_templates, pods)) != sum("ownerReferences" in c["metadata"] for c in self.list(CLAIMS)):
+            return False
+        return sum(replicas.values()) == len(pods) and all(map(_is_settled, pods))
 
 
 def _is_seen(cluster, key):
     view = cluster.view([key])
     return key in view.refused or view.standing(key) is not None
+
+
+def _templates(pod):
+    """Return how many claims are made for a pod; others it may name."""
+    return sum("resourceClaimTemplateName" in claim for claim in pod["spec"].get("resourceClaims", ()))
 
 
 def _target(autoscaler):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actuator.kube.resources import CLAIM_TEMPLATES, CLAIMS
+from actuator.kube.resources import CLAIM_TEMPLATES
 from fleet.errors import RefusedError
 from fleet.workload import WorkloadKey
 from tests.cluster.conftest import NEWEST
@@ -63,18 +63,6 @@ def test_what_is_not_handled_is_refused_with_the_reason_and_nothing_is_written(s
     with pytest.raises(RefusedError, match=reason):
         cluster.create_variant(CHAT, "chat-half", HALF)
     assert {"web-gpu", "chat-gpu"} == {body["metadata"]["name"] for body in shop.list(CLAIM_TEMPLATES)}
-
-
-def test_pods_that_share_a_claim_by_its_name_are_no_replicas(shop, cluster):
-    template, body = deployment("chat", 0)
-    claim = {**template, "kind": "ResourceClaim", "spec": template["spec"]["spec"]}
-    shop.server.request("POST", CLAIMS.path(SHOP), {**claim, "metadata": {"name": "of-all"}})
-    body["spec"]["template"]["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "of-all"}]
-    shop.create(cluster, body)
-    try:
-        assert "its pods share claim of-all: more of them are more" in cluster.view([CHAT]).refused[CHAT]
-    finally:
-        shop.server.request("DELETE", CLAIMS.path(SHOP, "of-all"))
 
 
 def test_a_rehearsal_says_so_too(cluster, quota):

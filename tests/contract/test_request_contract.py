@@ -111,6 +111,23 @@ class TestRequests:
         world.settle()
         assert ready == standing(world.cluster, CHAT).own.ready
 
+    def test_pods_that_share_a_claim_by_its_name_are_no_replicas_and_hold_its_card_once(self, world):
+        """Two engines on one card: more of them are no more capacity, so nothing is read that could grow."""
+        template, body = deployment("chat", 2)
+        metadata = {"namespace": "shop", "name": "of-all"}
+        world.owner(
+            {**template, "kind": "ResourceClaim", "metadata": metadata, "spec": template["spec"]["spec"]}
+        )
+        body["spec"]["template"]["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "of-all"}]
+        world.owner(body)
+        world.settle()
+        fleet = world.cluster.view([CHAT, WEB])
+        assert "Deployment chat: its pods share claim of-all: more replicas are" in fleet.refused[CHAT]
+        assert (None, 2) == (fleet.standing(CHAT), len(fleet.allocated))
+        assert 0 == room_of(fleet).fill(WHOLE, 1, fleet.standing(WEB).pods(WHOLE))[0]
+        with pytest.raises(RefusedError, match="exactly one claim template must ask for a GPU"):
+            world.cluster.create_variant(CHAT, "chat-half", HALF)
+
     def test_cards_that_nothing_shares_are_not_given(self, world):
         """Where no card says on which PCIe root it is, none can be on the same."""
         world.cluster.scale(WEB, "web", 0, expects=None)

@@ -148,7 +148,16 @@ def tainted(*taints):
 
 TAINT = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
 
+
+def naming(*claims):
+    """A Deployment whose pods name a claim beside their own, and what claims there are."""
+    body = deployment()
+    body["spec"]["template"]["spec"]["resourceClaims"].append({"name": "too", "resourceClaimName": "of-all"})
+    return {"deployments": [body], "claims": list(claims)}
+
+
 FROM_TO = {
+    "a claim that pods name turns out to be for a GPU": (naming(), naming(claim("of-all"))),
     "a worker of a group is not ready any more": (pair(), pair(ready=False)),
     "a node lets pods in no more": (tainted(), tainted(TAINT)),
     "a device plugin offers nothing any more": (by_plugin(1), {**by_plugin(1), "nodes": []}),

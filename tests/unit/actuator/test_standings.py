@@ -208,6 +208,43 @@ def test_a_workload_that_cannot_be_handled_is_refused_with_the_reason(reason, te
         standing(templates=templates)
 
 
+def naming(*names, own=True):
+    """A Deployment whose pods name these claims, beside one of their own or with none."""
+    body = deployment()
+    pods = body["spec"]["template"]["spec"]
+    named = [{"name": f"c{at}", "resourceClaimName": name} for at, name in enumerate(names)]
+    pods["resourceClaims"] = [*(pods["resourceClaims"] if own else []), *named]
+    return body
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["beside a claim of their own", "alone"])
+def test_pods_that_name_one_claim_for_a_gpu_are_refused_with_what_to_write_instead(own):
+    """However many there are, all have the same devices, which no shape of one replica says."""
+    nic = claim("nic") | {"spec": claim_spec(request("rdma.example.com", None))}
+    said = (
+        "Deployment llama: its pods share claim of-all: more replicas are more engines on the same devices, "
+        "not more capacity; a claim of its own for each takes resourceClaimTemplateName"
+    )
+    with pytest.raises(RefusedError) as refused:
+        standing([naming("nic", "of-all", own=own)], claims=[nic, claim("of-all", LARGE_DEVICE)])
+    assert said == str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [claim("shared") | {"spec": claim_spec(request("rdma.example.com", None))}],
+        [claim("shared", LARGE_DEVICE, namespace="other")],
+        [],
+    ],
+    ids=["of a network card", "of another namespace", "that is not there"],
+)
+def test_a_named_claim_for_no_gpu_is_nothing_to_us(others):
+    body = pod("p")
+    [variant] = standing([naming("shared")], [body], [claim("p-gpus", LARGE_DEVICE), *others]).variants
+    assert (LARGE, 1) == (variant.shape, variant.ready)
+
+
 def test_without_any_card_no_shape_is_known():
     with pytest.raises(RefusedError, match="no card of the fleet offers"):
         standing(inventory=SliceReader().read([]))

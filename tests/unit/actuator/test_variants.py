@@ -226,10 +226,7 @@ def test_status_is_not_copied():
         ("Deployment llama: exactly one claim template must ask for a GPU, found 0", with_claims()),
         ("must ask for a GPU, found 0", with_claims(from_template("nic", "nic"))),
         ("must ask for a GPU, found 0", with_claims(from_template("gpus", "no-such-template"))),
-        (
-            "its pods share claim shared: more of them are more tenants",
-            with_claims({"name": "gpus", "resourceClaimName": "shared"}),
-        ),
+        ("must ask for a GPU, found 0", with_claims({"name": "gpus", "resourceClaimName": "shared"})),
         (
             "must ask for a GPU, found 2",
             with_claims(from_template("a", "mig-3g"), from_template("b", "whole")),
