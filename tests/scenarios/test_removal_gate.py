@@ -176,6 +176,14 @@ REMOVALS = [
         "untrusted, though only pending ones go", "w! w?", "w=1", 0.0, "not trusted", distrust=("censored",)
     ),
     Case(
+        "untrusted, and what goes carries nothing",
+        "w! s!",
+        "s=0",
+        1.0,
+        distrust=("stale",),
+        capacities={SHAPES["w"]: 1.0},
+    ),
+    Case(
         "the shape's capacity is not known",
         "w! s! s!",
         "w=0",
@@ -229,6 +237,14 @@ ADDITIONS = [
     ),
     Case("untrusted evidence adds what lowers nothing", "w!", "w=2", 5.0, distrust=("censored",)),
     Case("equal, untrusted, more of the same", "w!", "w=2", 5.0, router=Router.EQUAL, distrust=("stale",)),
+    Case(
+        "untrusted evidence adds what carries nothing",
+        "w!",
+        "s=1",
+        1.0,
+        distrust=("stale",),
+        capacities={SHAPES["w"]: 1.0},
+    ),
     Case("below the minimum adds", "w!", "w=2", 5.0, minimum=9),
     Case("scale-up-only adds", "w!", "w=2", 5.0, mode=Mode.SCALE_UP_ONLY),
     Case("advise", "w!", "w=2", 5.0, "mode advise waits for the approval", mode=Mode.ADVISE),

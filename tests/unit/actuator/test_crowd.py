@@ -125,3 +125,35 @@ def test_a_lead_time_more_is_reckoned_with_while_all_places_are_taken(waves, age
     seen, ours = crowd(age_s, is_placed=is_placed)
     [step] = seen.cut(raised(ours, 6), ours, ANY).steps
     assert (waves, waves > 1) == (seen.waves, seen.refusal(ours, step) is not None)
+
+
+def test_places_are_given_out_once_and_those_given_back_are_given_again():
+    """Three are wanted by each of two workloads and by a third six, and there are five places."""
+    chat, code, search = (standing(name, "1 x whole") for name in ("chat", "code", "search"))
+    crowd = Crowd(fleet(8), 5, NOW_S)
+
+    def granted(ours, replicas):
+        [step] = crowd.cut(raised(ours, replicas), ours, ANY).steps
+        return step
+
+    first = granted(chat, 4)
+    assert [4, 3] == [first.replicas, granted(code, 4).replicas]
+    crowd.give_back(chat, first)
+    crowd.give_back(chat, first)
+    assert 4 == granted(search, 7).replicas
+
+
+@pytest.mark.parametrize("is_placed", [[True] * 4, [False] * 4, [True, False] * 2])
+def test_those_that_start_take_places_whether_their_node_is_known_or_not(is_placed):
+    """Seven places on one node, four of them taken."""
+    stands = standing("chat", "4 x whole")
+    seen = running(fleet(8), stands)
+    [ours] = seen.standings
+    [variant] = ours.variants
+    new = [
+        replace(r, is_ready=False, created_at_s=NOW_S - 1.0, device=r.device if placed else None)
+        for r, placed in zip(variant.replicas, is_placed, strict=True)
+    ]
+    ours = replace(ours, variants=(replace(variant, replicas=tuple(new)),))
+    [step] = Crowd(replace(seen, standings=(ours,)), 7, NOW_S).cut(raised(ours, 9), ours, ANY).steps
+    assert 4 + 3 == step.replicas

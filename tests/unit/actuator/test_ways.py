@@ -7,13 +7,16 @@ import pytest
 from actuator.execute import MANUAL_HOLD_S, Executor
 from actuator.gate import refusal
 from actuator.outcome import Outcome
-from actuator.ways import as_acted_on, as_made, with_ways
-from fleet.change import Step, Verb
+from actuator.ports import Rewrite
+from actuator.ways import as_acted_on, as_described, as_made, with_ways
+from fleet.change import ChangeSet, Step, Verb
 from fleet.errors import RefusedError
-from fleet.shape import Shape
+from fleet.shape import Configuration, Shape
 from fleet.workload import Way
 from fleet.writers import Scaler, Writer
+from tests.builders.engines import workload
 from tests.builders.execution import LARGE, LLAMA, SMALL, Process, goal, llama, standing, terms
+from tests.fakes.cluster import FakeCluster
 
 HPA = Scaler("HorizontalPodAutoscaler", "llama", 1, 8, "7")
 KEDA = Scaler("ScaledObject", "by-queue", 0, 9, "8")
@@ -177,3 +180,100 @@ def test_ways_change_nothing_of_a_workload_that_is_our_own():
     cluster = llama()
     assert standing(cluster) == standing(with_ways(cluster, {LLAMA: Way.OWN}))
     assert Executor(with_ways(cluster, {})).run([], {}, 0.0) == ()
+
+
+class Written:
+    """A cluster with one or more scalers that notes what is asked of it, and rehearses what it is told."""
+
+    def __init__(self, *scalers):
+        self.cluster = llama()
+        self.scalers, self.asked, self.found = scalers, [], ()
+
+    def __getattr__(self, verb):
+        def noted(*args, **named):
+            self.asked.append((verb, *args, *named.values()))
+            return self.found
+
+        return noted
+
+    def view(self, workloads):
+        fleet = self.cluster.view(workloads)
+        return replace(fleet, standings=tuple(replace(s, scalers=self.scalers) for s in fleet.standings))
+
+
+@pytest.mark.parametrize(
+    ("way", "variant", "verb"),
+    [
+        (Way.OWN, "llama", "scale"),
+        (None, "llama", "scale"),
+        (Way.FLOOR, "llama", "set_floor"),
+        (Way.FLOOR, "llama-small", "scale"),
+    ],
+)
+def test_what_is_asked_for_is_written_on_the_version_that_was_seen(way, variant, verb):
+    cluster = Written(HPA)
+    with_ways(cluster, {LLAMA: way} if way else {}).scale(LLAMA, variant, 3, expects="7")
+    named = (variant,) if verb == "scale" else ()
+    assert [(verb, LLAMA, *named, 3, "7")] == cluster.asked
+
+
+def test_copies_of_our_own_are_made_as_they_are_asked_for():
+    cluster = Written()
+    with_ways(cluster, {LLAMA: Way.OWN}).create_variant(LLAMA, "llama-small", SMALL)
+    assert [("create_variant", LLAMA, "llama-small", SMALL)] == cluster.asked
+
+
+@pytest.mark.parametrize(
+    ("way", "scalers", "floors"),
+    [
+        (Way.FLOOR, (HPA,), [4]),
+        (Way.FLOOR, (), None),
+        (Way.FLOOR, (HPA, KEDA), None),
+        (Way.OWN, (HPA,), None),
+    ],
+    ids=["floor", "nothing scales it", "two scale it", "our own"],
+)
+def test_a_rehearsal_shows_the_floor_in_place_of_the_replicas(way, scalers, floors):
+    """Of a copy, and where there is no one floor, what would be written is what the cluster says."""
+    cluster = Written(*scalers)
+    web, copy = (
+        Rewrite(None, {"kind": "Deployment", "metadata": {"name": name}}) for name in ("llama", "copy")
+    )
+    cluster.found = (web, copy)
+    steps = tuple(Step(Verb.SCALE_UP, name, LARGE, 4, None, "why") for name in ("llama", "copy"))
+    change = ChangeSet(LLAMA, Configuration({LARGE: 2}), Configuration({LARGE: 4}), steps, 0.0)
+
+    shown = with_ways(cluster, {LLAMA: way}).rehearse(change, steps)
+
+    assert [("rehearse", change, steps)] == cluster.asked
+    if floors is None:
+        assert (web, copy) == shown
+        return
+    kept, *floored = shown
+    written = [(each.after["metadata"]["name"], each.after["spec"]["minReplicas"]) for each in floored]
+    assert (copy, [("llama", floor) for floor in floors]) == (kept, *[written])
+    assert ["HorizontalPodAutoscaler"] == [each.after["kind"] for each in floored]
+    assert {"llm"} == {each.after["metadata"]["namespace"] for each in floored}
+
+
+def test_workloads_are_acted_on_as_their_settings_describe_them():
+    cluster = Written()
+    described = workload("llama", namespace="llm")
+    assert "" == standing(as_described(cluster, [described])).forbidden
+    published = as_described(cluster, iter([replace(described, way=Way.PUBLISH)]))
+    assert "`way: publish` changes nothing" in standing(published).forbidden
+    share = Shape("h100-80gb", "25/100")
+    cluster.cluster = FakeCluster().add(LLAMA, share, 1)
+    seen = [
+        standing(as_described(cluster, [replace(described, mechanism=mechanism)])).forbidden
+        for mechanism in ("dra", "dra-shares")
+    ]
+    assert [True, False] == ["makes none" in why for why in seen]
+
+
+def test_a_view_that_did_not_change_is_made_once():
+    cluster = Written(HPA)
+    fleet = cluster.view([LLAMA])
+    cluster.view = lambda _: fleet
+    seen = with_ways(cluster, {LLAMA: Way.FLOOR})
+    assert seen.view([LLAMA]) is seen.view([LLAMA])
