@@ -1,5 +1,7 @@
 """Change sets carried out: lanes, limits, halts, the mode ladder, dry run."""
 
+from dataclasses import replace
+
 import pytest
 
 from actuator.diff import diff
@@ -12,6 +14,7 @@ from fleet.change import Verb
 from fleet.cluster import Replica, Standing, Variant
 from fleet.errors import UnavailableError
 from fleet.past import Start
+from fleet.restraints import Approval
 from fleet.workload import Mode
 from tests.builders.execution import (
     LARGE,
@@ -231,7 +234,11 @@ def test_a_workload_without_terms_is_not_touched():
 
     [result] = Executor(cluster).run(changes, {}, 0.0)
 
-    assert (Outcome.HELD, "the workload is not opted in, or gone") == (result.outcome, result.reason)
+    assert (LLAMA, Outcome.HELD, "the workload is not opted in, or gone") == (
+        result.target,
+        result.outcome,
+        result.reason,
+    )
     assert [] == cluster.scaled
 
 
@@ -328,3 +335,36 @@ def test_readiness_that_cannot_be_noted_is_noted_later():
     process.tick(goal({LARGE: 4}))
 
     assert not standing(process.cluster).has_news
+
+
+@pytest.mark.parametrize(
+    ("agreed", "until_s", "outcome"),
+    [
+        ("4 x 3g.40gb", 101.0, Outcome.DONE),
+        ("4 x 3g.40gb", 100.0, Outcome.HELD),
+        ("3 x 3g.40gb", 101.0, Outcome.HELD),
+    ],
+)
+def test_what_is_asked_first_is_done_while_exactly_that_is_agreed_to(agreed, until_s, outcome):
+    cluster = llama()
+    seen = cluster.view
+
+    def approved(workloads):
+        fleet = seen(workloads)
+        agreed_to = tuple(replace(s, approval=Approval(agreed, until_s)) for s in fleet.standings)
+        return replace(fleet, standings=agreed_to)
+
+    cluster.view = approved
+    process = Process(cluster)
+    process.at_s = 100.0
+    [(_, found, _)] = process.tick(goal({LARGE: 4}), held=terms(mode=Mode.ADVISE))
+    assert outcome is found
+
+
+def test_when_the_first_token_was_seen_is_kept_with_what_was_added():
+    process = Process(llama(ready_after=1))
+    answered = replace(terms(), answered=frozenset({"llama-3", "llama-4"}))
+    for _ in range(4):
+        process.tick(goal({LARGE: 4}), held=answered)
+    readiness = process.cluster.plans(LLAMA)[0].steps[0].readiness
+    assert (10.0, 20.0) == (readiness.ready_at_s, readiness.first_token_at_s)

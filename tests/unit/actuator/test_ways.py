@@ -217,9 +217,10 @@ def test_what_is_asked_for_is_written_on_the_version_that_was_seen(way, variant,
     assert [(verb, LLAMA, *named, 3, "7")] == cluster.asked
 
 
-def test_copies_of_our_own_are_made_as_they_are_asked_for():
+@pytest.mark.parametrize("ways", [{LLAMA: Way.OWN}, {}], ids=["said", "by default"])
+def test_copies_of_our_own_are_made_as_they_are_asked_for(ways):
     cluster = Written()
-    with_ways(cluster, {LLAMA: Way.OWN}).create_variant(LLAMA, "llama-small", SMALL)
+    with_ways(cluster, ways).create_variant(LLAMA, "llama-small", SMALL)
     assert [("create_variant", LLAMA, "llama-small", SMALL)] == cluster.asked
 
 
@@ -240,7 +241,9 @@ def test_a_rehearsal_shows_the_floor_in_place_of_the_replicas(way, scalers, floo
         Rewrite(None, {"kind": "Deployment", "metadata": {"name": name}}) for name in ("llama", "copy")
     )
     cluster.found = (web, copy)
-    steps = tuple(Step(Verb.SCALE_UP, name, LARGE, 4, None, "why") for name in ("llama", "copy"))
+    steps = tuple(
+        Step(Verb.SCALE_UP, *made, None, "why") for made in (("llama", LARGE, 4), ("copy", SMALL, 2))
+    )
     change = ChangeSet(LLAMA, Configuration({LARGE: 2}), Configuration({LARGE: 4}), steps, 0.0)
 
     shown = with_ways(cluster, {LLAMA: way}).rehearse(change, steps)

@@ -7,8 +7,10 @@ import pytest
 
 from allocator.market import Market
 from allocator.room import room_of
-from fleet.cluster import Replica
+from fleet.boards import A100_80GB
+from fleet.cluster import Gpu, Replica
 from fleet.devices import first_fit, in_order_of_trial
+from fleet.holds import Hold
 from fleet.host import Host, HostAmount, Pods
 from fleet.ledgers.queues import UNLIMITED, Queue
 from fleet.shape import Shape
@@ -245,6 +247,39 @@ def test_a_card_that_is_filled_counts_from_then_on():
     assert 2 == room.cards_without(())
 
 
+def test_of_a_card_that_was_filled_all_has_to_go_that_was_put_there():
+    _, room = room_of(fleet(1)).fill(shape("3g.40gb"), 1)
+    placed, room = room.fill(shape("3g.40gb"), 1)
+    devices = [device for device in room.pools[0].devices if device.profile == "3g.40gb"]
+    assert (1, 1, 0) == (placed, room.cards_without(devices[:1]), room.cards_without(devices))
+
+
+def test_of_several_boards_each_shape_has_the_room_of_its_own():
+    mine, other = fleet(1).pools[0], fleet(16).pools[1]
+    others = tuple(replace(device, product="NVIDIA A100 80GB PCIe") for device in other.devices)
+    gpus = (*fleet(1).gpus, Gpu(others[0].gpu, other.node, A100_80GB))
+    room = room_of(replace(fleet(1), gpus=gpus, pools=(mine, replace(other, devices=others))))
+    assert [1, 7, 8] == [
+        room.fill(one, 99)[0] for one in (shape("whole"), shape("1g.10gb"), Shape(A100_80GB.id))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("owner", "profile", "is_held"),
+    [
+        ("chat", "3g.40gb", True),
+        ("code", "3g.40gb", False),
+        ("chat", "4g.40gb", False),
+        ("chat", "whole", False),
+    ],
+)
+def test_a_device_is_kept_for_its_owner_in_its_own_shape_alone(owner, profile, is_held):
+    hold = Hold(("node-0", "gpu-0-mig-3g40gb-9-4"), key("chat"), "a move", NOW_S)
+    room = room_of(replace(fleet(2, per_node=1), holds=(hold,)))
+    assert is_held is room.is_held_for(key(owner), shape(profile))
+    assert not room.is_held_for(key(owner), Shape("a100-80gb", "3g.40gb"))
+
+
 def test_a_replica_of_several_cards_takes_them_of_one_node():
     scene = fleet(5, per_node=2)
     placed, left = room_of(scene).fill(replace(shape("whole"), cards=2), 3)
@@ -347,3 +382,5 @@ def test_what_pods_of_others_count_with_in_a_queue_is_no_room_for_ours():
     rooms = [room_of(replace(fleet(4), queued={"team": gpus}), [workload()], market) for gpus in (0, 1, 2)]
 
     assert [2, 1, 0] == [room.fill(shape("whole"), 9, Pods(key("chat")))[0] for room in rooms]
+    said = [room.limit(shape("whole"), Pods(key("chat"))) for room in rooms[1:]]
+    assert ["", True] == [said[0], "queue team" in said[1]]
