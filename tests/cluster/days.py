@@ -53,8 +53,13 @@ class Days:
         yield from scraped(namespace, "chat", times, self.rates(times), MIX)
 
 
-def scraped(namespace: str, model_name: str, times, rates, mix: Mix) -> Iterator[tuple[str, int, float]]:
-    """Yield what was scraped every `STEP_S` of an engine that served these rates: series, time, value."""
+def scraped(
+    namespace: str, model_name: str, times, rates, mix: Mix, pod: str = ""
+) -> Iterator[tuple[str, int, float]]:
+    """Yield what was scraped every `STEP_S` of an engine that served these rates: series, time, value.
+
+    Of one that is not there any more unless a pod is named.
+    """
     finished = np.floor(np.cumsum(rates * STEP_S))
     counters = {
         "request_success_total": finished,
@@ -63,7 +68,7 @@ def scraped(namespace: str, model_name: str, times, rates, mix: Mix) -> Iterator
         "time_to_first_token_seconds_count": finished,
     }
     gauges = {name: np.full(len(times), float(value)) for name, value in _GAUGES.items()}
-    about = {"namespace": namespace, "pod": f"{model_name}-before", "model_name": model_name}
+    about = {"namespace": namespace, "pod": pod or f"{model_name}-before", "model_name": model_name}
     for name, values in (counters | gauges).items():
         text = series_text(f"vllm:{name}", about)
         yield from ((text, t_s, value) for t_s, value in zip(times.tolist(), values.tolist(), strict=True))

@@ -33,8 +33,8 @@ ROWS = """timestamp,series,namespace,pod,model_name,value
 
 
 @contextmanager
-def folder_of(plane, shop, folder):
-    """Fill a folder with what a service of the shop needs, whose Deployment `web` serves."""
+def folder_of(plane, shop, folder, opened=None):
+    """Fill a folder with what a service of the shop needs, which has Deployment `web` or is as `opened`."""
     for name in ("observe", "act"):
         install(shop.server, name)
     body = json.loads(plane.kubeconfig.read_text())
@@ -44,7 +44,7 @@ def folder_of(plane, shop, folder):
     try:
         for role in ROLES:
             bind(shop.server, role)
-        with shop.open():
+        with opened or shop.open():
             yield folder
     finally:
         for role in ROLES:
