@@ -72,7 +72,7 @@ def _up(standing: Standing, shape: Shape, missing: int, reason: str) -> Iterator
 
 def _down(standing: Standing, shape: Shape, surplus: int, reason: str) -> Iterator[Step]:
     spare = min((budget.allowed for budget in standing.budgets), default=surplus)
-    # Where a user's own Deployment has come to the shape of a copy, the copy goes first.
+    # Where several have come to one shape copies go first, and the workload's own Deployment last.
     for variant in reversed([v for v in standing.variants if v.shape == shape and v.wanted]):
         idle = variant.wanted - variant.ready
         fewer = min(surplus, variant.wanted, max(idle, 0) + max(spare, 1))

@@ -194,10 +194,11 @@ def _cut_off(standing: Standing, variant: Variant, terms: Terms) -> str | None:
     lacking_s = terms.drain_s - variant.grace_s
     if lacking_s <= 0:
         return None
+    owner = standing.own.name if variant.is_copy else variant.name
     return (
         f"requests of {variant.name} may last {terms.drain_s:.0f} s, its pods are killed after "
         f"{variant.grace_s:.0f} s: raise spec.template.spec.terminationGracePeriodSeconds of "
-        f"{standing.own.name} by {ceil(lacking_s)} or more"
+        f"{owner} by {ceil(lacking_s)} or more"
     )
 
 

@@ -107,7 +107,8 @@ def as_made(standing: Standing, mechanism: str | None) -> Standing:
 
     They would carry nothing by our reckoning. `None` = any mechanism.
     """
-    if mechanism is None or mechanism in SHARE_SIZES or not standing.own.shape.hundredths:
+    has_shares = any(v.shape.hundredths for v in standing.variants if not v.is_copy)
+    if mechanism is None or mechanism in SHARE_SIZES or not has_shares:
         return standing
     fix = f"set `mechanism` to {' or '.join(sorted(SHARE_SIZES))}, and `isolation: none`"
     return replace(standing, forbidden=f"its pods have shares of cards, and {mechanism} makes none: {fix}")

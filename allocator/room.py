@@ -214,7 +214,7 @@ def room_of(fleet: Fleet, workloads: Iterable[Workload] = (), market: Market = N
         products={board.id: board.product_names for board in fleet.boards()},
         barred=frozenset(fleet.barred),
         held=Counter(device.gpu for device in fleet.allocated),
-        copies=Counter(device.node for _, variant, _, device in fleet.placed() if not variant.is_base),
+        copies=Counter(device.node for _, variant, _, device in fleet.placed() if variant.is_copy),
         hosts=fleet.hosts,
         stand=stand,
         teams=teams,

@@ -80,7 +80,7 @@ class Variant:
         shape: What each replica runs on.
         wanted: What we ask for: `spec.replicas`, or the floor of what scales it.
         version: Version that a write must still find (`metadata.resourceVersion`).
-        is_base: The user's own Deployment; the others are copies that foreslice keeps.
+        is_base: The workload's own Deployment.
         replicas: Its pods.
         alternatives: Shapes that its replicas take where there is no room for `shape`.
         autoscaled: `spec.replicas` where something else sets them above our floor, else 0.
@@ -90,6 +90,7 @@ class Variant:
         host: What each of its pods takes of a node beside devices.
         members: Pods of one replica that may stand on several nodes, each with its part of the cards.
         closed: Nodes that its pods are not put on.
+        is_beside: Another Deployment of the workload's owner; what is neither is a copy that foreslice keeps.
     """
 
     name: str
@@ -106,6 +107,12 @@ class Variant:
     host: HostAmount = NOTHING
     members: int = 1
     closed: frozenset[str] = frozenset()
+    is_beside: bool = False
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether foreslice made it, and not the workload's owner."""
+        return not (self.is_base or self.is_beside)
 
     @property
     def told(self) -> int:
@@ -140,7 +147,7 @@ class Standing:
 
     Attributes:
         key: Which workload.
-        variants: Its Deployments, base first.
+        variants: Its Deployments: its own, then those that its owner made beside it, then copies.
         changed_at_s: When foreslice last changed its replicas or shapes, `None` if never; read
             from the plans kept in the cluster, so that a restart forgets nothing.
         reshaped_at_s: When a plan last took it to other shapes, `None` if never.
@@ -164,6 +171,7 @@ class Standing:
         trials: How far shapes have come in proving themselves, as kept plans have it.
         forbidden: Why nothing may be written for it, one clause; empty = something may.
         is_spread: Copies that are yet to be made of it will ask to be spread over fault domains.
+        left_out: Why Deployments that settings name beside its own are not used, one line each.
     """
 
     key: WorkloadKey
@@ -190,6 +198,7 @@ class Standing:
     trials: Mapping[Shape, Trial] = field(default_factory=dict, hash=False)
     forbidden: str = ""
     is_spread: bool = False
+    left_out: tuple[str, ...] = ()
 
     def may_gain(self, mode: Mode) -> bool:
         """Return whether a workload's mode and its annotations let capacity be added to it."""
@@ -223,7 +232,7 @@ class Standing:
         """
         variant = self.variant(shape)
         if variant is not None:
-            is_copy, may_take_held = not variant.is_base, variant.may_take_held
+            is_copy, may_take_held = variant.is_copy, variant.may_take_held
             pods = Pods(self.key, is_copy, variant.is_spread, variant.host, may_take_held=may_take_held)
             return replace(pods, members=variant.members, closed=variant.closed)
         is_spread = self.is_spread or any(each.is_spread for each in self.variants)
@@ -251,10 +260,16 @@ class Standing:
 
     @property
     def safe(self) -> Configuration | None:
-        """What it returns to if foreslice is gone: its own replicas of before, `None` if never changed."""
+        """What it returns to if foreslice is gone: what stood before, `None` if never changed.
+
+        What its owner has no Deployment for any more stands on the shape of its own.
+        """
         if self.before is None:
             return None
-        return Configuration({self.own.shape: self.before.replicas})
+        kept = {v.shape: self.before.counts.get(v.shape, 0) for v in self.variants if v.is_beside}
+        kept[self.own.shape] = 0
+        others = self.before.replicas - sum(kept.values())
+        return Configuration({**kept, self.own.shape: others})
 
     @cached_property
     def wanted(self) -> Configuration:

@@ -11,6 +11,7 @@ from actuator.kube.events import EventRecorder
 from actuator.kube.records import Fence
 from actuator.kube.standby import KubePoolObjects
 from actuator.notice import Notice
+from actuator.objects.beside import ALONE, Beside
 from actuator.objects.variants import NOWHERE, Spreading
 from foreslice.clock import WallClock
 from foreslice.lease import Candidate, Election, identity
@@ -24,6 +25,7 @@ class Attached:
         namespaces: Namespaces of workloads.
         lease_namespace: Where the Lease is, `None` = nothing will be written, so nobody is elected.
         spreading: What fault domains are, and whose copies are spread over them.
+        beside: Deployments beside the workloads' own.
         holds: Whether room may be held.
 
     Attributes:
@@ -39,6 +41,7 @@ class Attached:
         lease_namespace: str | None,
         spreading: Spreading = NOWHERE,
         *,
+        beside: Beside = ALONE,
         holds: bool = False,
     ) -> None:
         with ExitStack() as opened:
@@ -46,13 +49,15 @@ class Attached:
             self._recorder: EventRecorder | None = None
             self.fence: Fence = _observes
             if lease_namespace is None:
-                cluster = KubeCluster(server, namespaces, _observes, spreading, holds=holds)
+                cluster = KubeCluster(server, namespaces, _observes, spreading, beside=beside, holds=holds)
                 self.cluster = opened.enter_context(closing(cluster))
             else:
                 name = identity()
                 candidate = Candidate(server, lease_namespace, name, WallClock().now_s)
                 self.fence = candidate.fence
-                cluster = KubeCluster(server, namespaces, candidate.fence, spreading, holds=holds)
+                cluster = KubeCluster(
+                    server, namespaces, candidate.fence, spreading, beside=beside, holds=holds
+                )
                 self.cluster = opened.enter_context(closing(cluster))
                 self._recorder = EventRecorder(
                     server, cluster.reference, lease_namespace, name, cluster.is_leader

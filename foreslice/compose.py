@@ -30,7 +30,15 @@ from foreslice.outlook import Observatory
 from foreslice.repartition import Repartition
 from foreslice.reslicing import Reslicing
 from foreslice.rules import Rules
-from foreslice.settings.load import matches_of, models_of, rules_of, rung_of, spreading_of, workloads_of
+from foreslice.settings.load import (
+    beside_of,
+    matches_of,
+    models_of,
+    rules_of,
+    rung_of,
+    spreading_of,
+    workloads_of,
+)
 from foreslice.settings.recipe_file import shipped
 from foreslice.settings.schema import EmbeddedCluster, KubernetesCluster, NoCluster, Settings
 from foreslice.settings.sources import FileMetrics, PrometheusMetrics
@@ -181,6 +189,7 @@ def _in_kubernetes(
         {key.namespace for key in keys},
         chosen.lease_namespace if settings.acting else None,
         spreading_of(settings),
+        beside=beside_of(settings),
         holds=_may_hold(settings),
     )
     standby = settings.standby
@@ -279,7 +288,7 @@ def _outside(settings: Settings) -> tuple[object, ...]:
     learned = settings.learning, settings.models
     adapters = settings.metrics, settings.engines, settings.cluster, _may_hold(settings), settings.layouts
     standby = settings.standby and (settings.standby.sleepers, settings.standby.token_file)
-    return *adapters, learned, served, leads, kept, spreading_of(settings), standby
+    return *adapters, learned, served, leads, kept, spreading_of(settings), beside_of(settings), standby
 
 
 def _may_hold(settings: Settings) -> bool:

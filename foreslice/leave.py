@@ -27,7 +27,7 @@ from foreslice.owners import duration, kubernetes, named, rights, tell
 from foreslice.release import hold_as_json, hold_as_text, released
 from foreslice.safety import Restoration, raise_below
 from foreslice.selection import load_settled
-from foreslice.settings.load import workloads_of
+from foreslice.settings.load import beside_of, workloads_of
 from foreslice.settings.schema import Settings
 
 TURN_S = 5.0
@@ -51,7 +51,8 @@ def run_restore(config: Path, names: Sequence[str], *, every: bool, wait: str, a
         for key in keys:
             with rights(key):
                 Owner(server).annotate(key, {PAUSED: "true"})
-        cluster = KubeCluster(server, {key.namespace for key in keys}, lambda: 0)
+        namespaces, beside = {key.namespace for key in keys}, beside_of(settings)
+        cluster = KubeCluster(server, namespaces, lambda: 0, beside=beside)
         ways = {w.key: w.way for w in workloads_of(settings) if w.key in keys}
         restoration = Restoration(stack.enter_context(closing(cluster)), ways)
         status = stack.enter_context(show.console(to_stderr=True).status("giving workloads back"))
@@ -149,7 +150,8 @@ def run_watchdog(config: Path, *, after: str, as_json: bool) -> None:
             tell({"lease_age_s": age_s, "steps": [], **swept}, [*said, line], as_json=as_json)
             return
         fence = _fence(server, cluster.lease_namespace, after_s, clock)
-        view = KubeCluster(server, {workload.key.namespace for workload in workloads}, fence)
+        namespaces = {workload.key.namespace for workload in workloads}
+        view = KubeCluster(server, namespaces, fence, beside=beside_of(settings))
         stack.enter_context(closing(view))
         results = raise_below(view, workloads, clock.now_s(), f"nobody has led for {after} or longer")
     lines = [show.step_as_text(result) for result in results] or [

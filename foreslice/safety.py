@@ -121,15 +121,16 @@ class Restoration:
         cards = CardShares(fleet.boards())
         for standing in fleet.standings:
             if standing.safe is not None:
-                own = standing.own.shape
-                if standing.moving_to is not None and set(standing.moving_to) == {own}:
+                own, safe = standing.own.shape, standing.safe
+                if standing.moving_to is not None and set(standing.moving_to) == {own, *safe}:
                     # A restoration that broke off goes on to its goal: on the way there, more is held.
-                    held = standing.moving_to.replicas
+                    held = standing.moving_to.counts[own]
                 elif self._ways[standing.key] is Way.FLOOR:
                     held = 0
                 else:
-                    held = ceil(cards.total([standing.wanted]) / cards.of(own) - _ROUNDING)
-                yield standing.key, Configuration({own: max(held, standing.safe.replicas)})
+                    beside = cards.total([safe.plus(own, -safe.counts.get(own, 0))])
+                    held = ceil((cards.total([standing.wanted]) - beside) / cards.of(own) - _ROUNDING)
+                yield standing.key, safe.plus(own, max(0, held - safe.counts.get(own, 0)))
 
 
 class _Unrestricted:

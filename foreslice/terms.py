@@ -68,8 +68,11 @@ def _proven(standing: Standing | None) -> frozenset[Shape] | None:
 def seen_of(workloads: Sequence[Workload], fleet: Fleet) -> Iterator[str]:
     """Yield what keeps workloads from being handled as they stand in the cluster, one line each."""
     for key in sorted(workload.key for workload in workloads):
-        if fleet.standing(key) is None:
+        standing = fleet.standing(key)
+        if standing is None:
             yield f"{key}: {fleet.refused.get(key, 'no such Deployment')}"
+        else:
+            yield from (f"{key}: {line}" for line in standing.left_out)
     yield from sorted(set(fleet.barred.values()))
     yield from rivals(workloads, fleet)
     yield from gathered(workloads, fleet)
@@ -105,9 +108,11 @@ def gathered(workloads: Iterable[Workload], fleet: Fleet) -> list[str]:
         standing = fleet.standing(workload.key)
         if standing is None or not workload.is_spread:
             continue
-        if standing.own.told and not standing.own.is_spread:
-            add = "add a topologySpreadConstraint over it to its pods"
-            lines.append(f"{workload.key}: its own Deployment does not ask for other fault domains: {add}")
+        for variant in standing.variants:
+            if variant.told and not (variant.is_spread or variant.is_copy):
+                add = "add a topologySpreadConstraint over it to its pods"
+                whose = f"Deployment {variant.name}" if variant.is_beside else "its own Deployment"
+                lines.append(f"{workload.key}: {whose} does not ask for other fault domains: {add}")
         nodes = [r.device.node for v in standing.variants for r in v.replicas if r.device is not None]
         domains = {fleet.domain_of(node) for node in nodes}
         if len(nodes) > 1 and len(domains) == 1:

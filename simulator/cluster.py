@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from actuator.manifest import Json, version_of
 from actuator.marks import Marks
+from actuator.objects.beside import ALONE, Beside, is_of
 from actuator.objects.holds import rule_of
 from actuator.objects.plans import newest_first, plan_of, record_of, status_of, target_labels, to_delete
 from actuator.objects.readers import Readers
@@ -41,9 +42,10 @@ from simulator.store import ObjectStore
 class EmbeddedCluster(Marks):
     """Implements `actuator.ports.Cluster` on the object store, which is read anew only after a change."""
 
-    def __init__(self, store: ObjectStore, spreading: Spreading = NOWHERE) -> None:
+    def __init__(self, store: ObjectStore, spreading: Spreading = NOWHERE, beside: Beside = ALONE) -> None:
         self._store = store
         self._spreading = spreading
+        self._beside = beside
         self._readers = Readers()
         self._seen: dict[tuple[WorkloadKey, ...], Fleet] = {}
 
@@ -96,7 +98,7 @@ class EmbeddedCluster(Marks):
         held = self._store.get(DEPLOYMENT, workload.namespace, variant)
         if held is None:
             raise ConflictError(f"Deployment {workload.namespace}/{variant} does not exist")
-        if variant != workload.name and not is_variant_of(held, base):
+        if not is_of(held, base, self._beside):
             raise RefusedError(f"Deployment {workload.namespace}/{variant} is no variant of {workload}")
         metadata = {**held["metadata"], "resourceVersion": version_of(held) if expects is None else expects}
         self._store.replace({**held, "metadata": metadata, "spec": {**held["spec"], "replicas": replicas}})
@@ -166,7 +168,7 @@ class EmbeddedCluster(Marks):
             nodes=self._store.list(NODE),
             taint_rules=self._store.list(TAINT_RULE),
         )
-        return fleet_of(snapshot, workloads, self._readers, self._spreading.label)
+        return fleet_of(snapshot, workloads, self._readers, self._spreading.label, self._beside)
 
     def _makings(self, workload: WorkloadKey) -> Makings:
         return makings_of(

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Protocol
 
 from actuator.mechanisms.device_plugin import asks_plugin
+from actuator.objects.allocations import granted
 from actuator.objects.slices import SliceReader
-from actuator.objects.standings import granted
 from fleet.errors import ConflictError
 from fleet.shape import WHOLE, Shape
 from simulator.api import CLAIM, NODE, POD, SLICE, Api, Change, Event, Json, timestamp

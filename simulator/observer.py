@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from actuator.manifest import STANDBY_LABEL, key_of, labels_of
 from actuator.mechanisms.device_plugin import asks_plugin
+from actuator.objects.allocations import granted
 from actuator.objects.plugged import plugged
 from actuator.objects.slices import SliceReader
-from actuator.objects.standings import granted
 from fleet.boards import Board
 from fleet.devices import Device
 from fleet.shape import WHOLE, Shape, slice_of

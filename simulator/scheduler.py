@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from actuator.mechanisms.device_plugin import asks_plugin
 from actuator.mechanisms.dra import DRIVER, Ask, ask_of
+from actuator.objects.allocations import allocated, allocated_ids, granted, results_of
 from actuator.objects.holds import shut_by
 from actuator.objects.hosts import host_amount, hosts_of
 from actuator.objects.places import places_of
 from actuator.objects.slices import SliceReader, shared_device
-from actuator.objects.standings import allocated, allocated_ids, granted, results_of
 from fleet.devices import Device, DeviceId, Ledger, Pool, first_fit, in_order_of_trial, ledger_of
 from fleet.errors import RefusedError
 from simulator.affinity import company, kin

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from actuator.inventory.findings import Finding, error, warning
 from actuator.manifest import Json, key_of, seconds_of
+from actuator.objects.allocations import allocated_ids, results_of
 from actuator.objects.slices import Inventory
-from actuator.objects.standings import allocated_ids, results_of
 from fleet.devices import Device
 
 _STUCK_AFTER_S = 600.0

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from actuator.inventory import hami, kai
 from actuator.inventory.tenants import Tenant, claims_by_pod, tenants_of
 from actuator.manifest import Json, key_of
+from actuator.objects.allocations import allocated_ids, results_of
 from actuator.objects.slices import Inventory
-from actuator.objects.standings import allocated_ids, results_of
 from actuator.quantity import amount
 from fleet.occupancy import hold_of
 from fleet.sharing import Card, Extent, Hold

@@ -12,9 +12,9 @@ from actuator.inventory.nodes import NodeView
 from actuator.manifest import Json, key_of
 from actuator.mechanisms.device_plugin import GPU, SHARED_GPU
 from actuator.mechanisms.dra import DRIVER
+from actuator.objects.allocations import results_of
 from actuator.objects.pods import is_over
 from actuator.objects.slices import shared_device
-from actuator.objects.standings import results_of
 from actuator.quantity import amount
 from fleet.ledgers.time_slicing import SlicedNode
 from fleet.shape import SHARE_UNITS

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from actuator.inventory import hami, kai
 from actuator.inventory.findings import Finding, error
 from actuator.manifest import Json, key_of
+from actuator.objects.allocations import allocated_ids, results_of
 from actuator.objects.granted import is_card
 from actuator.objects.pods import is_over
 from actuator.objects.restraints import RESERVATIONS
-from actuator.objects.standings import allocated_ids, results_of
 from fleet.devices import Device, DeviceId
 from fleet.ledgers.tenancy import Tenancy, clash
 

@@ -36,6 +36,7 @@ from actuator.kube.resources import (
 )
 from actuator.kube.scale import apply_field, flooring, scaled, scaling
 from actuator.manifest import Json, dropped, key_of, version_of
+from actuator.objects.beside import ALONE, Beside, is_of
 from actuator.objects.groups import as_deployment
 from actuator.objects.readers import Readers
 from actuator.objects.rehearsal import Stage, rewrites
@@ -74,6 +75,7 @@ class KubeCluster(Holds):
         namespaces: Namespaces of workloads; those of workloads that `view` is asked for later are added.
         fence: Asked right before every write.
         spreading: What fault domains are, and whose copies are spread over them.
+        beside: Deployments beside the workloads' own.
         holds: Whether DeviceTaintRules are watched, by which room is held.
     """
 
@@ -84,10 +86,11 @@ class KubeCluster(Holds):
         fence: Fence,
         spreading: Spreading = NOWHERE,
         *,
+        beside: Beside = ALONE,
         holds: bool = False,
     ) -> None:
         super().__init__(server, Mirror(), fence)
-        self._spreading = spreading
+        self._spreading, self._beside = spreading, beside
         self._readers = Readers()
         self._lock = Lock()
         self._seen: tuple[tuple[WorkloadKey, ...], Fleet] | None = None
@@ -145,7 +148,7 @@ class KubeCluster(Holds):
                     taint_rules=held[TAINT_RULES],
                 )
                 label = self._spreading.label
-                self._seen = asked, fleet_of(snapshot, asked, self._readers, label)
+                self._seen = asked, fleet_of(snapshot, asked, self._readers, label, self._beside)
             return self._seen[1]
 
     def rehearse(self, change: ChangeSet, steps: Sequence[Step]) -> tuple[Rewrite, ...]:
@@ -158,12 +161,8 @@ class KubeCluster(Holds):
         base = self._base(change.target)
         deployments.setdefault(change.target.name, base)
         stage = Stage(base, deployments, makings, frozenset(plans))
-        is_autoscaled = bool(self._scalers(base))
         found = tuple(rewrites(change, steps, stage))
-        return tuple(
-            replace(rewrite, objection=self._objection(rewrite, is_autoscaled=is_autoscaled))
-            for rewrite in found
-        )
+        return tuple(replace(rewrite, objection=self._objection(rewrite)) for rewrite in found)
 
     def reference(self, workload: WorkloadKey) -> Json:
         """Return how objects that are about a workload refer to it; one not seen has no uid."""
@@ -206,11 +205,11 @@ class KubeCluster(Holds):
         held = self._mirror.get(scope, variant)
         if held is None:
             raise ConflictError(f"Deployment {workload.namespace}/{variant} does not exist")
-        if variant != workload.name and not is_variant_of(held, base):
+        if not is_of(held, base, self._beside):
             raise RefusedError(f"Deployment {workload.namespace}/{variant} is no variant of {workload}")
         while True:
             try:
-                scale = self._apply_scale(scope, variant, replicas, expects, base)
+                scale = self._apply_scale(scope, variant, replicas, expects, held)
             except ConflictError:
                 newer = self._as_decided_on(scope, variant, replicas, expects)
                 if newer is None:
@@ -249,14 +248,14 @@ class KubeCluster(Holds):
                 self._mirror.take(scope, held)
                 return
 
-    def _apply_scale(self, scope: Scope, name: str, replicas: int, expects: str | None, base: Json) -> Json:
+    def _apply_scale(self, scope: Scope, name: str, replicas: int, expects: str | None, held: Json) -> Json:
         path = scope.resource.path(scope.namespace, name, "scale")
         body = scaling(scope.namespace, name, replicas, expects)
         if scope.resource is LEADER_WORKER_SETS:
             self._fence()
             return self._server.merge(path, body)
         where = f"{scope.resource.kind} {scope.namespace}/{name}"
-        return self._apply(path, body, where, "spec.replicas", is_autoscaled=bool(self._scalers(base)))
+        return self._apply(path, body, where, "spec.replicas", is_autoscaled=bool(self._scalers(held)))
 
     def _apply(self, path: str, body: Json, where: str, field: str, *, is_autoscaled: bool) -> Json:
         def apply(*, force: bool) -> Json:
@@ -276,7 +275,7 @@ class KubeCluster(Holds):
         namespace = key_of(base).namespace
         return scalers_of(base, *(self._mirror.list(Scope(kind, namespace)) for kind in SCALERS.values()))
 
-    def _objection(self, rewrite: Rewrite, *, is_autoscaled: bool) -> str:
+    def _objection(self, rewrite: Rewrite) -> str:
         """Return what the API server has against writing something, empty = nothing."""
         body = dict(rewrite.after)
         resource = {kind.kind: kind for kind in (*SERVING, CLAIM_TEMPLATES, PLANS)}[body["kind"]]
@@ -294,7 +293,7 @@ class KubeCluster(Holds):
                     partial(self._server.apply, path, scale, is_dry=True),
                     f"{body['kind']} {namespace}/{name}",
                     "spec.replicas",
-                    is_autoscaled=is_autoscaled,
+                    is_autoscaled=bool(self._scalers(body)),
                 )
         except NotFoundError:
             return NO_PLANS

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from actuator.manifest import Json, key_of, seconds_of, tolerates
 from actuator.mechanisms.dra import DRIVER
+from actuator.objects.allocations import results_of
 from actuator.objects.holds import holds_of
-from actuator.objects.standings import results_of
 
 LAG_S = 10.0
 """A scheduler may not have heard of a hold for a moment, and clocks differ."""

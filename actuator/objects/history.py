@@ -106,8 +106,10 @@ def with_history(standing: Standing, history: History) -> Standing:
     """Return the standing with when it changed, where it is going, and whether there is news of that.
 
     Replicas of a shape of which no kept plan added any stand longer than the plans reach back: it is proven.
+    So is what its owner ran before foreslice came.
     """
     old = {variant.shape for variant in standing.variants if variant.replicas} - history.added
+    old.update(history.before or ())
     return replace(
         standing,
         changed_at_s=history.changed_at_s,

@@ -8,6 +8,8 @@ from functools import partial
 from itertools import chain
 
 from actuator.manifest import Json
+from actuator.objects.allocations import allocated
+from actuator.objects.beside import ALONE, Beside
 from actuator.objects.breaches import breaches
 from actuator.objects.history import NONE, History, with_history
 from actuator.objects.holds import holds_of
@@ -17,7 +19,7 @@ from actuator.objects.plugged import plugged
 from actuator.objects.queued import queued
 from actuator.objects.readers import Readers
 from actuator.objects.slices import publishing
-from actuator.objects.standings import Observer, allocated
+from actuator.objects.standings import Observer
 from actuator.objects.writers import Scalings
 from fleet.cluster import Fleet, Standing
 from fleet.errors import RefusedError
@@ -62,6 +64,7 @@ def fleet_of(
     workloads: Iterable[WorkloadKey],
     readers: Readers,
     fault_domain: str = "",
+    beside: Beside = ALONE,
 ) -> Fleet:
     """Return the fleet that the objects show; why a workload cannot be handled is in `refused`.
 
@@ -70,6 +73,7 @@ def fleet_of(
         workloads: Those that are opted in; nothing else becomes a standing.
         readers: Kept by the caller from one call to the next.
         fault_domain: Node label that names the fault domain, empty = there are none.
+        beside: Deployments beside the workloads' own, the same with every call.
     """
     kept = readers.kept
     inventory = readers.slices.read(snapshot.slices)
@@ -92,6 +96,7 @@ def fleet_of(
         fault_domain,
         kept.of(places_of, with_cards),
     )
+    observer.beside = beside
     readers.standings.turn((inventory, plugs, observer.places, fault_domain))
     histories = kept.of(readers.plans.read, snapshot.plans)
     standings, refused = [], {}

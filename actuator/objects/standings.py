@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from actuator.manifest import (
@@ -18,7 +18,9 @@ from actuator.manifest import (
     version_of,
 )
 from actuator.mechanisms import device_plugin as plugin
-from actuator.mechanisms.dra import DRIVER, shape_asked
+from actuator.mechanisms.dra import shape_asked
+from actuator.objects.allocations import allocated_ids, granted, results_of
+from actuator.objects.beside import ALONE, chosen, last_by_hand_s, writers_beside
 from actuator.objects.groups import (
     group_of,
     grouped,
@@ -53,39 +55,14 @@ from actuator.objects.variants import (
     refuse_shared,
     refuse_unkept,
 )
-from actuator.objects.writers import Scalings, writers_of, written_by_hand_at_s
+from actuator.objects.writers import Scalings, writers_of
 from fleet.boards import Board
 from fleet.cluster import Replica, Standing, Variant
-from fleet.devices import Device, DeviceId
+from fleet.devices import Device
 from fleet.errors import RefusedError
 from fleet.restraints import DisruptionBudget
 from fleet.shape import WHOLE, Shape
 from fleet.workload import WorkloadKey
-
-
-def results_of(claim: Json) -> list[Json]:
-    """Return what is allocated to a claim, of whatever driver."""
-    allocation: Json = (claim.get("status") or {}).get("allocation") or {}
-    results: list[Json] = (allocation.get("devices") or {}).get("results") or []
-    return results
-
-
-def granted(claim: Json) -> list[Json]:
-    """Return what NVIDIA's driver has allocated to a claim; admin access takes nothing."""
-    return [
-        result for result in results_of(claim) if result["driver"] == DRIVER and not result.get("adminAccess")
-    ]
-
-
-def allocated_ids(claim: Json) -> list[DeviceId]:
-    """Return the devices of NVIDIA's driver of which a claim has at least a part."""
-    return [(result["pool"], result["device"]) for result in granted(claim)]
-
-
-def allocated(claims: Iterable[Json], inventory: Inventory) -> tuple[Device, ...]:
-    """Return every published device, or part of one, that a claim holds, ours or foreign, each once."""
-    found = (inventory.held(result) for claim in claims for result in granted(claim))
-    return tuple({device.id: device for device in found if device is not None}.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +81,7 @@ class Observer:
         plugs: What device plugins offer, and who holds what of it.
         fault_domain: Node label that names the fault domain, empty = there are none.
         places: Nodes with cards, as far as they let pods in.
+        beside: Deployments that settings name beside the workloads' own.
     """
 
     def __init__(
@@ -118,7 +96,7 @@ class Observer:
         kept: Kept | None = None,
     ) -> None:
         kept = kept or Kept()
-        self.plugs, self.fault_domain, self.places = Plugged(), "", Places()
+        self.plugs, self.fault_domain, self.places, self.beside = Plugged(), "", Places(), ALONE
         self._inventory = inventory
         self._boards = kept.of(_boards, inventory)
         self._gpus = inventory.gpu_by_uuid()
@@ -141,7 +119,8 @@ class Observer:
         base = self._deployments.get(key)
         if base is None:
             return ()
-        own = (base, *self._copies(base))
+        beside, left_out = chosen(self.beside.of(key), self._deployments, base)
+        own = (base, *beside, *self._copies(base))
         pods = [pod for body in own for pod in self._pods.selected(key.namespace, body["spec"]["selector"])]
         if size_of(base) > 1:
             pods += [pod for leader in pods for pod in self._pods.selected(key.namespace, group_of(leader))]
@@ -155,7 +134,8 @@ class Observer:
             for claim in base["spec"]["template"]["spec"].get("resourceClaims") or ()
         ]
         templates = self._templates.get(key.namespace, {}).values()
-        return (own, pods, claims, tuple(templates), self._budgeted(own), self._scalings.of(base))
+        scalers = tuple(map(self._scalings.of, own))
+        return (own, pods, claims, tuple(templates), self._budgeted(own), scalers, tuple(left_out))
 
     def standing(self, key: WorkloadKey) -> Standing | None:
         """Return how a workload stands, `None` if it has no Deployment.
@@ -174,23 +154,30 @@ class Observer:
         copies = self._copies(base)
         named = {labels_of(body)[VARIANT_LABEL]: body for body in copies}
         find = partial(self._found, key.namespace, named)
-        variants = [
-            self._variant(body, partial(find, mark), key, is_base=body is base)
-            for mark, body in (("", base), *named.items())
-        ]
-        newest_s = max((replica.created_at_s for replica in variants[0].replicas), default=0.0)
+        own = self._variant(base, partial(find, ""), key, is_base=True)
+        others, left_out = chosen(self.beside.of(key), self._deployments, base)
+        beside = []
+        for body in others:
+            try:
+                variant = self._variant(body, partial(find, ""), key)
+                beside.append((body, replace(variant, is_beside=True)))
+            except RefusedError as error:
+                left_out.append(f"variants: {error}")
+        owners = [base, *(body for body, _ in beside)]
+        made = (self._variant(body, partial(find, mark), key) for mark, body in named.items())
         return Standing(
             key,
-            tuple(variants),
-            budgets=_of_groups(self._budgeted((base, *copies)), size_of(base)),
-            permits=permitted(base),
-            held_until_s=held_until_s(base),
+            (own, *(variant for _, variant in beside), *made),
+            budgets=_of_groups(self._budgeted((*owners, *copies)), size_of(base)),
+            permits=min(map(permitted, owners)),
+            held_until_s=max(map(held_until_s, owners)),
             approval=approval(base),
-            may_have_variants=may_have_variants(base),
-            changes_per_day=changes_per_day(base),
+            may_have_variants=may_have_variants(base) and not self.beside.of(key),
+            changes_per_day=min((n for n in map(changes_per_day, owners) if n is not None), default=None),
             scalers=self._scalings.of(base),
-            writers=writers_of(base),
-            written_by_hand_at_s=written_by_hand_at_s(base, newest_s),
+            writers=(*writers_of(base), *writers_beside(owners[1:], self._scalings)),
+            written_by_hand_at_s=last_by_hand_s([(base, own), *beside]),
+            left_out=tuple(left_out),
         )
 
     def _copies(self, base: Json) -> list[Json]:
@@ -212,7 +199,12 @@ class Observer:
         ]
 
     def _variant(
-        self, deployment: Json, find: Callable[[Json], list[Json]], base: WorkloadKey, *, is_base: bool
+        self,
+        deployment: Json,
+        find: Callable[[Json], list[Json]],
+        base: WorkloadKey,
+        *,
+        is_base: bool = False,
     ) -> Variant:
         meta = deployment["metadata"]
         templates = self._templates.get(meta["namespace"], {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from foreslice.discovery.gather import RECENT_S, pods_of
 from foreslice.doors import access_of, api_server_of
 from foreslice.selection import settled
 from foreslice.settings.check import Proof
-from foreslice.settings.load import matches_of
+from foreslice.settings.load import beside_of, matches_of
 from foreslice.settings.schema import KubernetesCluster, Settings
 from foreslice.settings.sources import PrometheusMetrics
 from predictor.engines import Role
@@ -38,12 +38,15 @@ def prove(settings: Settings, folder: Path) -> dict[WorkloadKey, Proof]:
             where="metrics.source",
             fix="check without --live, or read from Prometheus",
         )
-    metrics, matches = settings.metrics, matches_of(settled(settings, folder))
+    named = settled(settings, folder)
+    metrics, matches, beside = settings.metrics, matches_of(named), beside_of(named)
     api = QueryApi(metrics.url, access_of(metrics, folder))
     held = _held(settings, folder, matches)
     at_s = WallClock().now_s()
     return {
-        key: _joined([_proof(key, part, _live(api, part, at_s), held) for part in match.parts()])
+        key: _joined(
+            [_proof(key, beside.of(key), part, _live(api, part, at_s), held) for part in match.parts()]
+        )
         for key, match in matches.items()
     }
 
@@ -66,18 +69,33 @@ def _live(api: QueryApi, part: Selection, at_s: float) -> list[Seen]:
     return seen((series for series, _, _ in api.readings(wanted, RECENT_S, at_s).series), vocabulary)
 
 
-def _proof(key: WorkloadKey, part: Selection, live: list[Seen], held: Survey | None) -> Proof:
+def _proof(
+    key: WorkloadKey, beside: Sequence[str], part: Selection, live: list[Seen], held: Survey | None
+) -> Proof:
     """Return what one part gets; a router's series come from its own pods, which nothing is known of."""
     demand = [one for one in live if one.signal in DEMAND]
     series = sorted({f"{one.labels['__name__']} of {one.engine.title}" for one in demand})
     pods = sorted({one.pod.name for one in demand if one.engine.role is Role.ENGINE and one.pod.name})
     if held is None:
         return Proof(tuple(series), tuple(pods), tuple(faults(part.labels, live, None, frozenset())))
-    serving = next((serving for serving in held.servings if serving.key == key), None)
-    if serving is None:
+    served = {serving.key: serving for serving in held.servings}
+    if key not in served:
         return Proof(tuple(series), tuple(pods), ("nothing of this name holds GPUs in its namespace",))
-    ready, others = pods_of(serving, serving.ready), held.pods - pods_of(serving, serving.pods)
-    return Proof(tuple(series), tuple(pods), tuple(faults(part.labels, live, ready, others)))
+    servings, unfit = [served[key]], []
+    for name in beside:
+        serving = served.get(WorkloadKey(key.namespace, name))
+        if serving is None:
+            unfit.append(f"variants: nothing named {name} holds GPUs in its namespace")
+        elif serving.kind != "Deployment":
+            unfit.append(f"variants: {serving.kind} {name} is no Deployment")
+        else:
+            servings.append(serving)
+    ready, ours = (
+        frozenset[WorkloadKey]().union(*(pods_of(serving, getattr(serving, pods)) for serving in servings))
+        for pods in ("ready", "pods")
+    )
+    found = faults(part.labels, live, ready, held.pods - ours)
+    return Proof(tuple(series), tuple(pods), (*unfit, *found))
 
 
 def _joined(parts: list[Proof]) -> Proof:

@@ -46,14 +46,14 @@ Exported = Literal[
 """Signals and distributions that an engine or a router may export."""
 
 
-def _several(value: Any) -> Any:  # noqa: ANN401 -- whatever a file holds
+def several(value: Any) -> Any:  # noqa: ANN401 -- whatever a file holds
     """Take one of several as a list of one."""
     return value if isinstance(value, list | tuple) else [value]
 
 
 def _described(value: Any) -> Any:  # noqa: ANN401 -- whatever a file holds
     """Take a bare name as the description that has nothing else."""
-    return [{"name": one} if isinstance(one, str) else one for one in _several(value)]
+    return [{"name": one} if isinstance(one, str) else one for one in several(value)]
 
 
 def _values(value: Any) -> Any:  # noqa: ANN401 -- whatever a file holds
@@ -86,7 +86,7 @@ class SeriesSettings(Group):
 
 Several = Annotated[
     tuple[str, ...],
-    BeforeValidator(_several),
+    BeforeValidator(several),
     WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}}),
 ]
 """One text, or several."""

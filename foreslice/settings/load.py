@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from actuator.objects.beside import Beside
 from actuator.objects.variants import Spreading
 from allocator.market import Market
 from capacity.catalogue import MODELS, ModelSpec
@@ -93,6 +94,11 @@ def spreading_of(settings: Settings) -> Spreading:
     """Return what fault domains are, and whose copies are spread over them."""
     spread = frozenset(WorkloadKey(w.namespace, w.name) for w in settings.workloads if w.spread)
     return Spreading(settings.fault_domain or "", spread)
+
+
+def beside_of(settings: Settings) -> Beside:
+    """Return which Deployments stand beside the workloads' own."""
+    return Beside({WorkloadKey(w.namespace, w.name): w.variants for w in settings.workloads if w.variants})
 
 
 def workloads_of(settings: Settings) -> tuple[Workload, ...]:

@@ -154,6 +154,9 @@ class Settings(Group):
             if workload.selector and self.cluster.kind != "kubernetes":
                 message = f"selects Deployments, and cluster.kind is {self.cluster.kind}"
                 raise misplaced(message, "workloads", index, "selector")
+            if workload.variants and self.cluster.kind != "kubernetes":
+                message = f"are Deployments of a cluster, and cluster.kind is {self.cluster.kind}"
+                raise misplaced(message, "workloads", index, "variants")
         return self
 
     @model_validator(mode="after")

@@ -41,7 +41,11 @@ def with_selected(settings: Settings, found: Mapping[int, Sequence[str]]) -> Set
 
 
 def _named(settings: Settings, found: Mapping[int, Sequence[str]]) -> Iterator[WorkloadSettings]:
-    taken = {(workload.namespace, workload.name) for workload in settings.workloads}
+    taken = {
+        (workload.namespace, name)
+        for workload in settings.workloads
+        for name in (workload.name, *workload.variants)
+    }
     for index, workload in enumerate(settings.workloads):
         if not workload.selector:
             yield workload

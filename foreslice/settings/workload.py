@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from fleet.workload import Isolation, Router, Tier, Way
 from foreslice.settings.calendar import CalendarSettings
-from foreslice.settings.engines import AUTO, LabelValues
+from foreslice.settings.engines import AUTO, LabelValues, several
 from foreslice.settings.group import Group, misplaced
 from foreslice.settings.model import ModelSettings, or_a_name
 from foreslice.settings.slo import ClassSettings, ModeName, ReplicaSettings, SloSettings
@@ -85,6 +85,15 @@ class WorkloadSettings(Group):
     queue: Annotated[
         Name | None, Field(description="queue whose limits nothing of it goes beyond; default: none")
     ] = None
+    variants: Annotated[
+        tuple[DottedName, ...],
+        BeforeValidator(several),
+        Field(
+            json_schema_extra={"type": ["string", "array"]},
+            description="further Deployments of its namespace that serve the same model on other shapes: "
+            "their replicas are written too, and no copies are made",
+        ),
+    ] = ()
     spread: Annotated[
         bool,
         Field(description="its replicas stand in two fault domains at least; needs replicas.min of 2"),
@@ -96,6 +105,28 @@ class WorkloadSettings(Group):
             raise misplaced("is missing", "name")
         if self.name and self.selector:
             raise misplaced("give either name or selector", "selector")
+        return self
+
+    @field_validator("variants", mode="before")
+    @classmethod
+    def _of_its_namespace(cls, names: object) -> object:
+        for index, name in enumerate(several(names)):
+            if isinstance(name, str) and "/" in name:
+                raise misplaced("must be of the workload's own namespace, and is named without it", index)
+        return names
+
+    @model_validator(mode="after")
+    def _has_variants_of_its_own(self) -> WorkloadSettings:
+        if self.variants and not self.name:
+            raise misplaced("are of one Deployment, and need name in place of selector", "variants")
+        if self.variants and self.way is not Way.OWN:
+            message = f"need way: own: {self.way} writes what scales one Deployment, or nothing"
+            raise misplaced(message, "variants")
+        for index, name in enumerate(self.variants):
+            if name == self.name:
+                raise misplaced("is the workload's own Deployment", "variants", index)
+            if name in self.variants[:index]:
+                raise misplaced(f"{name} is there twice", "variants", index)
         return self
 
     @model_validator(mode="after")
@@ -153,9 +184,22 @@ def told_apart(workload: WorkloadSettings, other: WorkloadSettings, index: int) 
         raise misplaced(f"{name} is described twice", index, "name")
     if name.replace(".", "-") == other_name.replace(".", "-"):
         raise misplaced(f"{name} and {other_name} would name their variants alike", index, "name")
+    if workload.namespace == other.namespace:
+        _share_no_deployment(workload, other, index)
     if workload.labels == other.labels:
         message = f"has the same labels as {other_name}: both would get the whole demand"
         raise misplaced(message, index, "match")
     if workload.router_match and workload.router_match == other.router_match:
         message = f"has the same labels as {other_name}: both would get the whole demand"
         raise misplaced(message, index, "router_match")
+
+
+def _share_no_deployment(workload: WorkloadSettings, other: WorkloadSettings, index: int) -> None:
+    """Raise where a Deployment of one workload of a namespace is one of another's, too."""
+    if workload.name in other.variants:
+        raise misplaced(f"{workload.name} is among the variants of {other.name}", index, "name")
+    for at, name in enumerate(workload.variants):
+        if name == other.name:
+            raise misplaced(f"{name} is a workload of its own", index, "variants", at)
+        if name in other.variants:
+            raise misplaced(f"{name} is among the variants of {other.name}, too", index, "variants", at)

@@ -4,6 +4,7 @@ import numpy as np
 
 from actuator.mechanisms.device_plugin import PRODUCT_LABEL
 from actuator.mechanisms.engine_memory import UTILISATION
+from actuator.objects.beside import Beside
 from actuator.objects.plans import is_open, proven_by
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError, UnavailableError
@@ -31,6 +32,7 @@ from simulator.static_driver import BY_MEMORY, Card, static_slices
 from simulator.store import ObjectStore
 from tests.builders.delays import Always
 from tests.builders.engines import Laws, Offered, workload
+from tests.fakes import manifests
 from tests.fakes.cluster import VERBS, WRITES, Killed
 
 START_S = 0.0
@@ -38,6 +40,7 @@ TICK_S = 10.0
 LASTS_S = 1200
 REQUESTS_PER_S = 5.0
 WEB = workload("web")
+BESIDE = "by-owner"
 
 
 class Stage:
@@ -47,12 +50,14 @@ class Stage:
         replicas: Whole cards in the beginning.
         cards: How they are given: `cut` by claims, in parts to claims (`shared`), where engines are told what
             memory they may take, or by the device plugin (`plugged`), one of them cut in two.
+        beside: Replicas of a Deployment that the owner has made on halves of cards, `None` = there is none.
 
     Attributes:
         engines: What serves them, and the router's account of it.
+        beside: What settings say of that Deployment.
     """
 
-    def __init__(self, replicas=1, *, cards="cut"):
+    def __init__(self, replicas=1, *, cards="cut", beside=None):
         self._clock = VirtualClock(START_S)
         self.store = ObjectStore(self._clock)
         offered = np.zeros((LASTS_S, 1))
@@ -76,6 +81,11 @@ class Stage:
             web["spec"]["template"]["spec"]["containers"][0]["args"] += [
                 f"--gpu-memory-utilization=$({UTILISATION})"
             ]
+        if beside is not None:
+            web = _on(web, "whole")
+            self.store.create(manifests.template("half", namespace="shop"))
+            self.store.create(_on(deployment(WEB, beside), "half", name=BESIDE))
+        self.beside = Beside({} if beside is None else {WEB.key: (BESIDE,)})
         self.store.create(web)
         self.wait(60.0)
 
@@ -94,7 +104,7 @@ class Stage:
 
     def opened(self):
         """Return an adapter that knows nothing yet, as a new process has."""
-        return EmbeddedCluster(self.store)
+        return EmbeddedCluster(self.store, beside=self.beside)
 
     def wait(self, seconds=TICK_S):
         """Let time pass."""
@@ -145,6 +155,18 @@ class Stage:
                 yield f"plan {record.change.name} is left open"
 
 
+def _on(body, shape, name="web"):
+    """A Deployment of `web` whose pods are told apart by their shape, under a name and its claim template."""
+    labels = {"shape": shape}
+    body["metadata"]["name"] = name
+    body["spec"]["selector"]["matchLabels"] |= labels
+    body["spec"]["template"]["metadata"]["labels"] |= labels
+    if shape == "half":
+        [held] = body["spec"]["template"]["spec"]["resourceClaims"]
+        held["resourceClaimTemplateName"] = "half"
+    return body
+
+
 def _name(body):
     return body["metadata"]["name"]
 
@@ -192,9 +214,9 @@ class Torn(EmbeddedCluster):
 
     WRITES = ("create", "replace", "replace_status", "delete")
 
-    def __init__(self, store, number):
-        self._trap = Trap(store, number, SPRINGS["killed-before"], self.WRITES)
-        super().__init__(self._trap)
+    def __init__(self, stage, number):
+        self._trap = Trap(stage.store, number, SPRINGS["killed-before"], self.WRITES)
+        super().__init__(self._trap, beside=stage.beside)
 
     @property
     def is_sprung(self):

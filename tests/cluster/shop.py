@@ -19,6 +19,7 @@ from actuator.kube.resources import (
     SERVING,
     TARGETS,
 )
+from actuator.objects.beside import ALONE
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError
 from fleet.workload import WorkloadKey
@@ -96,16 +97,18 @@ class Shop:
         self.server = server
 
     @contextmanager
-    def cluster(self, fence=always, server=None, *, holds=False):
+    def cluster(self, fence=always, server=None, *, beside=ALONE, holds=False):
         """Open the adapter."""
-        with closing(KubeCluster(server or self.server, [SHOP], fence, holds=holds)) as cluster:
+        with closing(
+            KubeCluster(server or self.server, [SHOP], fence, beside=beside, holds=holds)
+        ) as cluster:
             yield cluster
 
     @contextmanager
-    def open(self, server=None, *, holds=False):
+    def open(self, server=None, **options):
         """Open the adapter on a shop with Deployment `web`: one replica on a whole card, that serves."""
         try:
-            with self.cluster(server=server, holds=holds) as cluster:
+            with self.cluster(server=server, **options) as cluster:
                 for body in deployment("web", replicas=1):
                     self.create(cluster, body)
                 # News of the template has a watch of its own, which may be behind.

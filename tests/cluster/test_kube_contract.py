@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 
 from actuator.kube.resources import TARGETS
+from tests.contract.test_beside_contract import BESIDE, TestBeside, pair  # noqa: F401
 from tests.contract.test_cluster_contract import (  # noqa: F401  collected here too, on the fixture below
     TestPlans,
     TestScale,
@@ -26,5 +27,16 @@ from tests.contract.test_request_contract import TestRequests  # noqa: F401
 def world(shop):
     """A shop with Deployment `web` on whole cards, seen through the real adapter."""
     with shop.open(holds=True) as adapter:
-        settle, targets = partial(shop.settle, adapter), partial(shop.list, TARGETS)
-        yield World(adapter, partial(shop.create, adapter), settle, targets)
+        yield _world(shop, adapter)
+
+
+@pytest.fixture
+def flanked(shop):
+    """The same, where settings name a Deployment beside it."""
+    with shop.open(beside=BESIDE) as adapter:
+        yield _world(shop, adapter)
+
+
+def _world(shop, adapter):
+    settle, targets = partial(shop.settle, adapter), partial(shop.list, TARGETS)
+    return World(adapter, partial(shop.create, adapter), settle, targets)

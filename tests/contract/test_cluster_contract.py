@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from actuator.mechanisms.dra import Ask, claim_template, request_of
+from actuator.objects.beside import ALONE
 from actuator.ports import Readiness, StepRecord
 from fleet.boards import H100_80GB
 from fleet.change import ChangeSet, Step, StepState, Verb
@@ -62,7 +63,7 @@ class Containers:
         pass
 
 
-def embedded():
+def embedded(beside=ALONE):
     clock = VirtualClock(START_S)
     store = ObjectStore(clock)
     start_nodes(store, clock, {"n0": [H100_80GB] * 2}, Containers(), Delays(3))
@@ -71,7 +72,9 @@ def embedded():
     def settle():
         clock.run_until(clock.now_s + SETTLING_S)
 
-    return World(EmbeddedCluster(store), store.create, settle, lambda: store.list(FRACTION_TARGET))
+    return World(
+        EmbeddedCluster(store, beside=beside), store.create, settle, lambda: store.list(FRACTION_TARGET)
+    )
 
 
 WORLDS = {"embedded": embedded}
@@ -98,9 +101,9 @@ def halves(cluster):
         pytest.skip(reason)
 
 
-def deployment(name, replicas):
-    """Return a claim template for whole cards and a Deployment on it."""
-    template = claim_template("shop", H100_80GB, WHOLE, Ask("gpu", request_of(H100_80GB, WHOLE)))
+def deployment(name, replicas, shape=WHOLE):
+    """Return a claim template for whole cards, or another shape, and a Deployment on it."""
+    template = claim_template("shop", H100_80GB, shape, Ask("gpu", request_of(H100_80GB, shape)))
     template["metadata"] = {"namespace": "shop", "name": f"{name}-gpu"}
     pods = {
         "metadata": {"labels": {"app": name}},

@@ -42,6 +42,7 @@ class _Deployment:
     is_base: bool
     version: int
     pods: list[_Pod] = field(default_factory=list)
+    is_beside: bool = False
 
 
 class FakeCluster:
@@ -66,9 +67,10 @@ class FakeCluster:
         self._born = 0
 
     def add(self, workload, shape, replicas=1, name=None):
-        """Put a Deployment there, its replicas ready since long."""
+        """Put an owner's Deployment there, its replicas ready since long; another name is one beside."""
         name = name or workload.name
-        deployment = _Deployment(shape, replicas, name == workload.name, self._next())
+        is_base = name == workload.name
+        deployment = _Deployment(shape, replicas, is_base, self._next(), is_beside=not is_base)
         self._deployments[workload, name] = deployment
         for _ in range(replicas):
             self._start(name, deployment, born=-1_000_000)
@@ -212,7 +214,7 @@ class FakeCluster:
     def _standing(self, workload, devices):
         found = sorted(
             ((name, d) for (target, name), d in self._deployments.items() if target == workload),
-            key=lambda held: (not held[1].is_base, held[0]),
+            key=lambda held: (not held[1].is_base, not held[1].is_beside, held[0]),
         )
         if not found:
             return None
@@ -224,6 +226,7 @@ class FakeCluster:
                 str(d.version),
                 d.is_base,
                 tuple(self._replica(name, d, p, devices) for p in d.pods),
+                is_beside=d.is_beside,
             )
             for name, d in found
         )

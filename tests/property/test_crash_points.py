@@ -126,6 +126,11 @@ def halved():
     return acted(Stage(), {HALF: 2}, ticks=6)
 
 
+def emptied():
+    """What stood on the workload's own Deployment is on the one that its owner has made beside it."""
+    return acted(Stage(beside=0), {HALF: 2}, ticks=6)
+
+
 def lowered():
     """Half of what stood before foreslice came."""
     return acted(Stage(replicas=2), {WHOLE: 1}, ticks=4)
@@ -148,6 +153,12 @@ SCENES = {
     "another-shape": (Stage, lambda cluster: Acting(cluster, {HALF: 2})),
     "shares": (partial(Stage, cards="shared"), lambda cluster: Acting(cluster, {PART: 2})),
     "device-plugin": (partial(Stage, cards="plugged"), lambda cluster: Acting(cluster, {HALF: 2})),
+    "own-variant": (partial(Stage, beside=0), lambda cluster: Acting(cluster, {HALF: 2})),
+    "own-variant-fewer": (
+        partial(Stage, beside=2),
+        lambda cluster: Acting(cluster, {WHOLE: 1}, need_keep=0.4),
+    ),
+    "own-variant-restore": (emptied, Restoring),
     "more": (Stage, lambda cluster: Acting(cluster, {WHOLE: 2})),
     "fewer": (halved, lambda cluster: Acting(cluster, {HALF: 1}, need_keep=0.4)),
     "holding": (Stage, lambda cluster: Holding(cluster, {})),
@@ -161,6 +172,9 @@ ENDS = {
     "another-shape": {"web": (0, 0), "web-3g-40gb": (2, 2)},
     "shares": {"web": (0, 0), "web-50-100": (2, 2)},
     "device-plugin": {"web": (0, 0), "web-3g-40gb": (2, 2)},
+    "own-variant": {"web": (0, 0), "by-owner": (2, 2)},
+    "own-variant-fewer": {"web": (1, 1), "by-owner": (0, 0)},
+    "own-variant-restore": {"web": (1, 1), "by-owner": (0, 0)},
     "more": {"web": (2, 2)},
     "fewer": {"web": (0, 0), "web-3g-40gb": (1, 1)},
     "holding": {"web": (1, 1), "web-2g-20gb": (2, 2)},
@@ -176,6 +190,9 @@ WRITTEN = {
     "another-shape": 11,
     "shares": 11,
     "device-plugin": 11,
+    "own-variant": 8,
+    "own-variant-fewer": 4,
+    "own-variant-restore": 8,
     "more": 5,
     "fewer": 4,
     "holding": 33,
@@ -241,7 +258,7 @@ def test_whatever_goes_wrong_with_any_write_the_end_is_the_same_and_no_request_i
 @pytest.mark.parametrize("scene", SCENES)
 def test_nor_where_a_call_is_torn_between_two_writes(scene):
     """As a copy's template and the copy: with one there and the other not, the next process goes on."""
-    assert WRITTEN[scene] <= survives(scene, lambda stage, number: Torn(stage.store, number))
+    assert WRITTEN[scene] <= survives(scene, Torn)
 
 
 @pytest.mark.parametrize("scene", SCENES)

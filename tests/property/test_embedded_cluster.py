@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actuator.mechanisms.dra import Ask, claim_template, request_of
+from actuator.objects.allocations import allocated
 from actuator.objects.slices import SliceReader
-from actuator.objects.standings import allocated
 from fleet.boards import A100_80GB, H100_80GB
 from fleet.devices import first_fit, ledger_of
 from fleet.mig import Placement, is_legal

@@ -30,6 +30,16 @@ def test_pods_that_would_be_killed_before_their_requests_are_done_stay(drain_s, 
     assert (why is None and answer is None) or why in answer
 
 
+@pytest.mark.parametrize(("is_beside", "whose"), [(True, "h"), (False, "w")])
+def test_who_made_the_deployment_is_told_where_to_give_them_time(is_beside, whose):
+    has = "w! w! h!"
+    case = Case("", has, "h=0", 0.0)
+    own, other = (replace(variant, grace_s=30.0) for variant in standing(has).variants)
+    stood = replace(standing(has), variants=(own, replace(other, is_beside=is_beside)))
+    why = refusal(stood, case.parsed(), replace(case.terms(), drain_s=84.2))
+    assert f"terminationGracePeriodSeconds of {whose} by 55 or more" in why
+
+
 def test_nor_are_they_evicted_for_a_layout():
     has = "w! w! w?"
     stood = standing(has)

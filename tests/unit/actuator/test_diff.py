@@ -28,6 +28,7 @@ def variant(name, shape, wanted, *, is_base=False):
 
 BASE = variant("llama", LARGE, 2, is_base=True)
 COPY = variant("llama-1g-10gb", SMALL, 3)
+BESIDE = replace(variant("by-owner", SMALL, 0), is_beside=True)
 
 
 def fleet(*variants):
@@ -70,6 +71,24 @@ CASES = {
         [("scale-up", "odd", 2, "v-odd")],
     ),
     "a copy at zero is left as it is": ([BASE, variant("llama-1g-10gb", SMALL, 0)], {LARGE: 2}, []),
+    "a shape that the owner has a Deployment of is asked for there, and no copy is made": (
+        [BASE, BESIDE],
+        {LARGE: 2, SMALL: 2},
+        [("scale-up", "by-owner", 2, "v-by-owner")],
+    ),
+    "what the owner made is added to before a copy of that shape, and taken from after it": (
+        [BASE, replace(BESIDE, wanted=1), COPY],
+        {LARGE: 2, SMALL: 5},
+        [("scale-up", "by-owner", 2, "v-by-owner")],
+    ),
+    "copies go first": (
+        [BASE, replace(BESIDE, wanted=2), COPY],
+        {LARGE: 2, SMALL: 1},
+        [
+            ("scale-down", "llama-1g-10gb", 0, "v-llama-1g-10gb"),
+            ("scale-down", "by-owner", 1, "v-by-owner"),
+        ],
+    ),
     "one up, one down": (
         [BASE, COPY],
         {LARGE: 3, SMALL: 1},

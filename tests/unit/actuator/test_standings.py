@@ -2,8 +2,9 @@
 
 import pytest
 
+from actuator.objects.allocations import allocated, allocated_ids
 from actuator.objects.slices import SliceReader
-from actuator.objects.standings import Observer, allocated, allocated_ids
+from actuator.objects.standings import Observer
 from actuator.objects.variants import Makings, variant_objects
 from fleet.errors import RefusedError
 from fleet.shape import Configuration, Shape

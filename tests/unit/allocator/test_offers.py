@@ -164,6 +164,18 @@ def test_a_workload_without_copies_is_offered_what_it_has():
     assert [shape("3g.40gb")] == list(every.for_standing(fixed, 0.0).by_shape)
 
 
+def test_a_workload_whose_owner_made_other_shapes_is_offered_exactly_these():
+    """Also those that stand at zero, and on another number of cards, which a copy could not have."""
+    two = Shape("h100-80gb", cards=2)
+    every = offers({"1g.10gb": 0.1, "2g.20gb": 0.2, "3g.40gb": 0.45})
+    every = Offers(every.router, {**every.by_shape, two: Offer(two, 1.0, 2.0)})
+    one = standing("a", "1 x 3g.40gb")
+    shapes = (shape("2g.20gb"), two)
+    beside = (Variant(f"by-owner-{s.name}", s, 0, "1", is_base=False, is_beside=True) for s in shapes)
+    fixed = replace(one, variants=(*one.variants, *beside), may_have_variants=False)
+    assert {shape("3g.40gb"), *shapes} == set(every.for_standing(fixed, 0.0).by_shape)
+
+
 def test_a_workload_on_two_cards_is_offered_no_other_number():
     """It is in its engine's arguments."""
     two, four = (Shape("h100-80gb", cards=cards) for cards in (2, 4))

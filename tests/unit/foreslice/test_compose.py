@@ -138,6 +138,13 @@ def test_history_is_kept_beside_the_settings_and_what_is_wrong_with_that_is_told
     assert "history is not kept" == chosen.before_tick()
 
 
+def test_deployments_beside_the_workloads_own_are_chosen_with_the_adapters():
+    there = {"source": "prometheus", "url": "http://p:9090"}, {"kind": "kubernetes"}
+    alone, beside = settings(*there), settings(*there, variants=["chat-small"])
+    assert not have_same_surroundings(alone, beside)
+    assert have_same_surroundings(beside, settings(*there, variants=["chat-small"]))
+
+
 def test_where_history_is_kept_and_how_long_is_chosen_with_the_adapters():
     kept, elsewhere = (settings(*THERE, history={"path": path}) for path in ("past", "other"))
     longer = kept.model_copy(update={"loop": kept.loop.model_copy(update={"history": 2 * DAY_S})})

@@ -46,6 +46,14 @@ class TestWhenNobodyLeads:
         raised(cluster)
         assert Configuration({SMALL: 3, LARGE: 1}) == standing(cluster).wanted
 
+    def test_what_its_owner_ran_beside_it_is_safe_there(self):
+        cluster = llama(1).add(LLAMA, SMALL, 3, name="by-owner")
+        process = Process(cluster)
+        for _ in range(8):
+            process.tick(goal({LARGE: 2}))
+        raised(cluster)
+        assert Configuration({LARGE: 2, SMALL: 2}) == standing(cluster).wanted
+
     def test_what_holds_more_keeps_it(self):
         cluster = shrunk({LARGE: 9})
         assert () == raised(cluster)
@@ -86,6 +94,23 @@ class TestGivingBack:
         cluster = shrunk({SMALL: 5, WHOLE: 2})
         self.turned(cluster)
         assert Configuration({LARGE: 7}) == standing(cluster).ready
+
+    @pytest.mark.parametrize(
+        ("stood", "grown", "given_back"),
+        [
+            (2, {SMALL: 5}, {LARGE: 3, SMALL: 2}),
+            (2, {LARGE: 4}, {LARGE: 2, SMALL: 2}),
+            (0, {SMALL: 4}, {LARGE: 4}),
+        ],
+    )
+    def test_what_its_owner_made_beside_it_stands_as_it_did_before(self, stood, grown, given_back):
+        cluster = llama(2).add(LLAMA, SMALL, stood, name="by-owner")
+        process = Process(cluster)
+        for _ in range(8):
+            process.tick(goal(grown))
+        ready = self.turned(cluster)
+        assert Configuration(given_back) == standing(cluster).ready
+        assert min(ready) >= min(4, sum(grown.values()))
 
     def test_copies_stay_while_the_owners_own_does_not_become_ready(self):
         cluster = shrunk({SMALL: 3})

@@ -52,6 +52,11 @@ def test_what_is_named_counts_before_what_is_selected_and_what_comes_first_befor
     }
 
 
+def test_what_is_named_as_a_variant_is_no_workload_of_its_own(read):
+    settings = read(entry(selector=LABELS), entry(name="a", variants=["a-small", "c"]))
+    assert ["default/b", "default/a"] == names(with_selected(settings, {0: ["a", "a-small", "b"]}))
+
+
 def test_a_match_may_hold_the_name(read):
     match = {"app": "{name}", "model_name": ["{name}", "{name}-v2"]}
     found = with_selected(read(entry(selector=LABELS, match=match)), {0: ["a"]})
@@ -82,10 +87,14 @@ def test_nothing_may_have_the_labels(read):
             HEAD.replace("kubernetes", "none") + "workloads:\n" + entry(selector=LABELS),
             "5: workloads[0].selector: selects Deployments, and cluster.kind is none",
         ),
+        (
+            HEAD + "workloads:\n" + entry(selector=LABELS, variants=["b"]),
+            "5: workloads[0].variants: are of one Deployment, and need name in place of selector",
+        ),
         (HEAD + "workloads:\n" + entry(selector={"a b": "c"}), "5: workloads[0].selector"),
         (HEAD + "workloads:\n" + entry(selector={"a": "b,c=d"}), "5: workloads[0].selector"),
     ],
-    ids=["neither", "both", "no cluster", "label", "value"],
+    ids=["neither", "both", "no cluster", "variants", "label", "value"],
 )
 def test_what_cannot_be_selected_is_one_line(write, text, line):
     path = write(text)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fleet.host import Host
-from foreslice.terms import gathered
+from foreslice.terms import gathered, seen_of
 from tests.builders.deciding import workload
 from tests.builders.fleet import fleet, running, standing
 
@@ -33,3 +33,20 @@ def test_what_keeps_a_spread_workload_together_is_said(stands, is_spread, says):
     assert says == [line.partition(": add")[0] for line in lines]
     assert [] == gathered([workload()], scene)
     assert [] == gathered([workload("gone", is_spread=True)], scene)
+
+
+def test_what_the_owner_made_beside_it_has_to_ask_for_other_domains_too():
+    scene = running(fleet(2), standing("chat", "1 x whole + 1 x 3g.40gb"))
+    (one,) = scene.standings
+    other, own = one.variants
+    for is_beside in (True, False):
+        variants = (replace(own, is_spread=True), replace(other, is_base=False, is_beside=is_beside))
+        held = replace(scene, standings=(replace(one, variants=variants),))
+        line = f"serving/chat: Deployment {other.name} does not ask for other fault domains"
+        said = [each.partition(": add")[0] for each in gathered([workload(is_spread=True)], held)]
+        assert is_beside == (line in said)
+
+
+def test_what_of_the_settings_is_left_out_is_said():
+    scene = running(fleet(1), standing("chat", "1 x whole", left_out=("variants: a", "variants: b")))
+    assert ["serving/chat: variants: a", "serving/chat: variants: b"] == list(seen_of([workload()], scene))

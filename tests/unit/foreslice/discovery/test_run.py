@@ -203,6 +203,20 @@ def test_a_name_that_holds_no_gpu_is_a_fault(proof_of):
     assert ("nothing of this name holds GPUs in its namespace",) == proof_of(name="web").faults
 
 
+def test_pods_of_variants_are_the_workloads(proof_of, there):
+    there.lists[f"{APPS}/namespaces/llm/statefulsets"] = [{**deployment("set"), "kind": "StatefulSet"}]
+    there.series[-1] = series("rerank-0")
+    assert (f"model_name={QWEN} has series of pods that are others': llm/rerank-0",) == proof_of().faults
+    proof = proof_of(variants=["rerank"])
+    assert (("chat-0", "chat-1", "rerank-0"), ()) == (proof.pods, proof.faults)
+    there.series.pop()
+    assert ("1 of 3 ready pods have no demand series: rerank-0",) == proof_of(variants="rerank").faults
+    assert (
+        "variants: StatefulSet set is no Deployment",
+        "variants: nothing named gone holds GPUs in its namespace",
+    ) == proof_of(variants=["set", "gone"]).faults
+
+
 def test_who_may_not_read_the_namespace_is_told(proof_of, there):
     there.refused.add(f"{CORE}/namespaces/llm/pods")
     with pytest.raises(InputError, match=r"may not list pods .*; bind the role of observe.yaml"):
