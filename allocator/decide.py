@@ -18,8 +18,8 @@ from allocator.market import Market
 from allocator.need import Need, NeedTable, Timing
 from allocator.offers import Offers
 from allocator.packing.first_fit import pack
-from allocator.reshape import WORTHWHILE_GPU, Judge, leaving, reshape, saved
-from allocator.room import Room, room_of
+from allocator.reshape import WORTHWHILE_GPU, Judge, Reshape, leaving, led, reshape, saved
+from allocator.room import Room, Rooms
 from fleet.cluster import Fleet, Standing
 from fleet.shape import NOTHING, WHOLE, Configuration
 from fleet.workload import Mode, Workload, WorkloadKey
@@ -39,6 +39,7 @@ class Question:
         timing: Dwell times by workload.
         at_s: Time of the decision, seconds since the epoch.
         market: What cards cost, and what queues may use.
+        rooms: Keeps the room that a fleet has left; whoever asks of one fleet again and again passes it on.
     """
 
     fleet: Fleet
@@ -48,6 +49,12 @@ class Question:
     timing: Mapping[WorkloadKey, Timing]
     at_s: float
     market: Market = field(default_factory=Market)
+    rooms: Rooms = field(default_factory=Rooms, compare=False, repr=False)
+
+    @property
+    def room(self) -> Room:
+        """Room that is left once everything that is already asked for has been placed."""
+        return self.rooms.of(self.fleet, self.workloads, self.market)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +90,7 @@ class Decision:
 
 def additions(question: Question) -> tuple[Decision, ...]:
     """Return for every workload what must be added now; asked every tick, from the newest need."""
-    return _decide(question, may_move=False)[0]
+    return _decide(question, _Pass(may_move=False))[0]
 
 
 def plan(question: Question, aims: Mapping[WorkloadKey, Configuration] = NO_AIMS) -> tuple[Decision, ...]:
@@ -95,22 +102,38 @@ def plan(question: Question, aims: Mapping[WorkloadKey, Configuration] = NO_AIMS
     """
     acting = {workload.key for workload in question.workloads if workload.mode.may_add}
     is_scarce = any(one.later.counts for one in additions(question) if one.workload in acting)
-    alone, alone_worth = _decide(question, may_move=True, is_scarce=is_scarce)
+    moving = _Pass(may_move=True, is_scarce=is_scarce)
+    alone, alone_worth = _decide(question, moving)
     if not aims:
         return alone
-    led, led_worth = _decide(question, may_move=True, is_scarce=is_scarce, aims=aims)
-    return led if led_worth > alone_worth + WORTHWHILE_GPU else alone
+    towards, towards_worth = _decide(question, moving, aims)
+    return towards if towards_worth > alone_worth + WORTHWHILE_GPU else alone
+
+
+Tried = dict[tuple[WorkloadKey, Need, int], tuple[Room, Reshape]]
+"""Moves that were looked for, by workload, need and room, which is kept so that none other has its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """How a question is gone through.
+
+    Attributes:
+        may_move: Whether capacity may be moved or removed.
+        is_scarce: Whether somebody waits for room.
+        tried: What was found so far: alone and towards aims, much is asked twice.
+    """
+
+    may_move: bool
+    is_scarce: bool = False
+    tried: Tried = field(default_factory=dict)
 
 
 def _decide(
-    question: Question,
-    *,
-    may_move: bool,
-    is_scarce: bool = False,
-    aims: Mapping[WorkloadKey, Configuration] = NO_AIMS,
+    question: Question, how: _Pass, aims: Mapping[WorkloadKey, Configuration] = NO_AIMS
 ) -> tuple[tuple[Decision, ...], float]:
     """Return the decisions, and what they are worth in cards once all is done."""
-    room = start_room = room_of(question.fleet, question.workloads, question.market)
+    room = start_room = question.room
     standings = {standing.key: standing for standing in question.fleet.standings}
     decisions = []
     given_back, shares = [], 0.0
@@ -121,10 +144,10 @@ def _decide(
         if workload.is_spread:
             standing = replace(standing, is_spread=True)
         need = question.needs[workload.key, 0]
-        one = partial(_one, question, workload, standing, may_move=may_move, is_scarce=is_scarce)
+        one = partial(_one, question, workload, standing, how)
         seen = one(need, room, aim=aims.get(workload.key))
         blind = seen
-        if may_move or seen.because:
+        if how.may_move or seen.because:
             blind = one(need.without_forecast(), room)
         if workload.mode.may_add:
             offers = question.offers[workload.key]
@@ -156,11 +179,10 @@ def _one(
     question: Question,
     workload: Workload,
     standing: Standing,
+    how: _Pass,
     need: Need,
     room: Room,
     *,
-    may_move: bool,
-    is_scarce: bool,
     aim: Configuration | None = None,
 ) -> Growth:
     """Return what is added; where nothing has to be and no plan is under way, what may be moved."""
@@ -173,11 +195,14 @@ def _one(
         return exchange(workload, standing, need, offers, room, growth)
     if standing.moving_to is not None:
         return replace(growth, because=(f"on the way to {growth.goal}",))
-    if not may_move:
+    if not how.may_move:
         return growth
     timing = question.timing[workload.key]
-    judge = Judge(standing, workload.limits, need, offers, timing, question.at_s, is_scarce)
-    moved = reshape(judge, room, aim)
+    judge = Judge(standing, workload.limits, need, offers, timing, question.at_s, how.is_scarce)
+    moved = led(judge, room, aim) if aim is not None else None
+    if moved is None:
+        asked = workload.key, need, id(room)
+        _, moved = how.tried[asked] = how.tried.get(asked) or (room, reshape(judge, room))
     return Growth(moved.goal, moved.room, 0.0, moved.because, moved.later)
 
 

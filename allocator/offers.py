@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
+from operator import itemgetter
 
 from capacity.belief import Source
 from capacity.estimate import CapacityModel
@@ -104,10 +105,11 @@ class Offers:
         """Yield what carries `work` with one shape, cheapest first, of equals the one that carries more."""
         goals = []
         for shape in self.addable():
-            replicas = max(self.replicas_for(shape, work), limits.min_replicas)
+            offer, replicas = self.by_shape[shape], max(self.replicas_for(shape, work), limits.min_replicas)
             if replicas <= limits.max_replicas:
-                goals.append(Configuration({shape: replicas}))
-        yield from sorted(goals, key=lambda goal: (self.price(goal), -self.carried(goal), str(goal)))
+                goal = Configuration({shape: replicas})
+                goals.append((replicas * offer.gpu_share, -replicas * offer.work, str(goal), goal))
+        yield from (goal for *_, goal in sorted(goals, key=itemgetter(0, 1, 2)))
 
     def missing(self, configuration: Configuration, shape: Shape, work: float) -> int:
         """Return how many replicas of `shape` must join so that the configuration carries `work`.

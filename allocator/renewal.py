@@ -18,7 +18,6 @@ from allocator.packing.room import Mix, chances
 from allocator.packing.standing import standing_on
 from allocator.packing.tableau import Tableau, tableau_of
 from allocator.reshape import WORTHWHILE_GPU
-from allocator.room import room_of
 from allocator.target import Target, cards_of, problem_of
 from fleet.shape import Configuration
 from fleet.workload import Mode, WorkloadKey
@@ -46,7 +45,7 @@ def renewed(aim: Target, question: Question) -> Mapping[WorkloadKey, Configurati
     if pieces[0] != pieces[1] or limits[0] != limits[1]:
         return aim.goals
     prices, goals = aim.packing.worth, dict(aim.goals)
-    teams = room_of(question.fleet, question.workloads, question.market).teams
+    teams = question.room.teams
     stand = Stand(cards, question.fleet.hosts, teams, _mixes(aim.packing))
     mode_of = {workload.key: workload.mode for workload in question.workloads}
     asks = {row: now.problem.asks[row] for row in _unfit(now, prices, aim, question)}

@@ -82,10 +82,11 @@ class Judge:
         Of a workload that is to be spread over fault domains, two replicas are never left in one where they
         stand in two: which replicas leave is the ReplicaSet's choice, taken here to be the newest.
         """
+        if not self.standing.is_spread or goal.replicas < APART:
+            return None
         key = self.standing.key
         stays = moved.domains_without(key, leaving(self.standing, goal))
-        stands = moved.domains_without(key)
-        if not self.standing.is_spread or goal.replicas < APART or stays >= min(stands, APART):
+        if stays >= min(moved.domains_without(key), APART):
             return None
         return f"{goal} would leave all replicas in one fault domain"
 
@@ -112,21 +113,17 @@ class Judge:
         return inf if then_s is None else self.at_s - then_s
 
 
-def reshape(judge: Judge, room: Room, aim: Configuration | None = None) -> Reshape:
+def reshape(judge: Judge, room: Room) -> Reshape:
     """Return the configuration of one shape that carries need-keep and saves most, if the way is safe.
 
     Old replicas stay until the new ones are ready, so the move is tried in the room that is left
     beside them, and no state on the way may carry less than need-keep. Between goals that save the
-    same, the one is taken that is ready sooner, then the one that carries more. What the whole fleet
-    packs best with, `aim`, is taken whatever it saves here, where it still carries need-keep and the way
-    is safe.
+    same, the one is taken that is ready sooner, then the one that carries more.
     """
     standing, need, offers = judge.standing, judge.need, judge.offers
     if failed := offers.given_up & set(standing.wanted):
         return _retreat(judge, room, failed)
     start, price = standing.wanted, offers.price(standing.wanted)
-    if aim is not None and (led := _led(judge, room, aim)):
-        return _tried(led, standing, room)
     best, best_worth = Reshape(start, room, ()), WORTHWHILE_GPU
     first_refusal: tuple[str, ...] = ()
     for goal in _soonest_first(offers, offers.of_one_shape(need.keep, judge.limits), standing):
@@ -151,6 +148,38 @@ def reshape(judge: Judge, room: Room, aim: Configuration | None = None) -> Resha
             )
             best, best_worth = Reshape(goal, moved, (why,)), worth
     return _tried(best, standing, room) if best.because else Reshape(start, room, first_refusal)
+
+
+def led(judge: Judge, room: Room, aim: Configuration) -> Reshape | None:
+    """Return the move to what the whole fleet packs best with, `None` where it is not one to make now.
+
+    What it saves here does not matter. It has to carry need-keep, and the way has to be safe. Where it is
+    only fewer of the same, it is for this workload alone, and has to be more than noise.
+    """
+    if judge.offers.given_up & set(judge.standing.wanted):
+        return None
+    found = _led(judge, room, aim)
+    return None if found is None else _tried(found, judge.standing, room)
+
+
+def _led(judge: Judge, room: Room, aim: Configuration) -> Reshape | None:
+    start, keep = judge.standing.wanted, judge.need.keep
+    if judge.offers.given_up & set(aim) or judge.offers.short(aim, keep):
+        return None
+    if not judge.limits.min_replicas <= aim.replicas <= judge.limits.max_replicas:
+        return None
+    if aim.counts == start.counts:
+        return Reshape(start, room, ())
+    if all(n <= start.counts.get(shape, 0) for shape, n in aim.counts.items()):
+        price, left = judge.offers.price(start), room.cards_without(leaving(judge.standing, aim))
+        cards = room.cards_without(()) - left
+        if judge.is_noise(saved(price - judge.offers.price(aim), cards), cards):
+            return Reshape(start, room, ())
+    moved = room.beside(judge.standing, aim) if judge.refusal(aim) is None else None
+    if moved is not None and judge.gathered(aim, moved) is not None:
+        return None
+    why = f"{start} to {aim}, with which the fleet takes fewest cards; carries {keep:.2f}"
+    return None if moved is None else Reshape(aim, moved, (why,))
 
 
 def _soonest_first(offers: Offers, goals: Iterable[Configuration], standing: Standing) -> list[Configuration]:
@@ -193,30 +222,6 @@ def _retreat(judge: Judge, room: Room, failed: frozenset[Shape]) -> Reshape:
     return Reshape(start if refusal else goal, room, (f"{why}; it stays: {refusal}" if refusal else why,))
 
 
-def _led(judge: Judge, room: Room, aim: Configuration) -> Reshape | None:
-    """Return the move to `aim`, `None` where it is not one to make now.
-
-    Where it is only fewer of the same, it is for this workload alone, and has to be more than noise.
-    """
-    start, keep = judge.standing.wanted, judge.need.keep
-    if judge.offers.given_up & set(aim) or judge.offers.short(aim, keep):
-        return None
-    if not judge.limits.min_replicas <= aim.replicas <= judge.limits.max_replicas:
-        return None
-    if aim.counts == start.counts:
-        return Reshape(start, room, ())
-    if all(n <= start.counts.get(shape, 0) for shape, n in aim.counts.items()):
-        price, left = judge.offers.price(start), room.cards_without(leaving(judge.standing, aim))
-        cards = room.cards_without(()) - left
-        if judge.is_noise(saved(price - judge.offers.price(aim), cards), cards):
-            return Reshape(start, room, ())
-    moved = room.beside(judge.standing, aim) if judge.refusal(aim) is None else None
-    if moved is not None and judge.gathered(aim, moved) is not None:
-        return None
-    why = f"{start} to {aim}, with which the fleet takes fewest cards; carries {keep:.2f}"
-    return None if moved is None else Reshape(aim, moved, (why,))
-
-
 def saved(shares: float, cards: int) -> float:
     """Return what a move is worth in cards: half of its shares at once, the rest as it empties cards."""
     return ON_PAPER * shares + (1 - ON_PAPER) * cards
@@ -227,9 +232,10 @@ def leaving(standing: Standing, goal: Configuration) -> list[Device]:
     devices = []
     for variant in standing.variants:
         placed = [one for one in variant.replicas if one.device is not None and not one.is_leaving]
-        newest_first = sorted(placed, key=lambda replica: (-replica.created_at_s, replica.pod))
-        surplus = max(0, len(placed) - goal.counts.get(variant.shape, 0))
-        devices += [replica.device for replica in newest_first[:surplus] if replica.device is not None]
+        surplus = len(placed) - goal.counts.get(variant.shape, 0)
+        if surplus > 0:
+            newest_first = sorted(placed, key=lambda replica: (-replica.created_at_s, replica.pod))
+            devices += [replica.device for replica in newest_first[:surplus] if replica.device is not None]
     return devices
 
 

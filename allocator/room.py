@@ -165,7 +165,9 @@ class Room:
         """Return the room after as much of `goal` as fits beside what stands, and the shape that does not."""
         room = self
         for shape, replicas in goal.counts.items():
-            new = max(0, replicas - standing.told.counts.get(shape, 0))
+            new = replicas - standing.told.counts.get(shape, 0)
+            if new <= 0:
+                continue
             placed, room = room.fill(shape, new, standing.pods(shape))
             if placed < new:
                 return room, shape
@@ -223,6 +225,21 @@ def room_of(fleet: Fleet, workloads: Iterable[Workload] = (), market: Market = N
     for standing, variant, shape, replicas in unplaced(fleet.standings):
         _, room = room.fill(shape, replicas, standing.pods(variant.shape))
     return room
+
+
+class Rooms:
+    """Keeps the room of the fleet that was asked about last, as long as that is what is asked about."""
+
+    def __init__(self) -> None:
+        # What it was reckoned of and what came of it, exchanged as one: a tick and a plan may ask at once.
+        self._held: tuple[tuple[Fleet, tuple[Workload, ...], Market], Room] | None = None
+
+    def of(self, fleet: Fleet, workloads: tuple[Workload, ...], market: Market) -> Room:
+        """Return `room_of` these."""
+        held, asked = self._held, (fleet, workloads, market)
+        if held is None or held[0] != asked:
+            held = self._held = asked, room_of(*asked)
+        return held[1]
 
 
 def unplaced(standings: Iterable[Standing]) -> list[tuple[Standing, Variant, Shape, int]]:

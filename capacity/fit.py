@@ -125,22 +125,24 @@ def fit(points: Sequence[Point], priors: Mapping[Shape, Law], *, imported: bool 
 def _most_probable(seen: _Seen, precision: Floats, free: Integers) -> Floats:
     """Return the errors that explain best what was seen; those that are not free stay at zero."""
 
-    def cost(at: Floats) -> float:
-        residuals, _ = seen.at(at)
+    def cost(at: Floats, residuals: Floats) -> float:
         return float(residuals @ residuals + at @ precision @ at)
 
     mean = np.zeros(len(precision))
+    there = seen.at(mean)
     for _ in range(_STEPS):
-        residuals, jacobian = seen.at(mean)
+        residuals, jacobian = there
         gradient = jacobian.T @ residuals - precision @ mean
         curvature = jacobian.T @ jacobian + precision
         step = np.zeros_like(mean)
         step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
-        before = cost(mean)
+        before = cost(mean, residuals)
+        there = seen.at(mean + step)
         # Where much stays unexplained, a step that merely gains goes to and fro: one has to gain half of what
         # it would if all were linear.
-        while np.abs(step).max() > _SMALLEST and cost(mean + step) > before - gradient @ step / 2:
+        while np.abs(step).max() > _SMALLEST and cost(mean + step, there[0]) > before - gradient @ step / 2:
             step /= 2
+            there = seen.at(mean + step)
         mean = mean + step
         if np.abs(step).max() <= _SMALLEST:
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 
@@ -232,12 +232,23 @@ class Standing:
         """
         variant = self.variant(shape)
         if variant is not None:
-            is_copy, may_take_held = variant.is_copy, variant.may_take_held
-            pods = Pods(self.key, is_copy, variant.is_spread, variant.host, may_take_held=may_take_held)
-            return replace(pods, members=variant.members, closed=variant.closed)
-        is_spread = self.is_spread or any(each.is_spread for each in self.variants)
-        pods = Pods(self.key, gathers=True, is_spread=is_spread, host=self.host, may_take_held=True)
-        return replace(pods, closed=self.closed)
+            return Pods(
+                self.key,
+                gathers=variant.is_copy,
+                is_spread=variant.is_spread,
+                host=variant.host,
+                may_take_held=variant.may_take_held,
+                members=variant.members,
+                closed=variant.closed,
+            )
+        return Pods(
+            self.key,
+            gathers=True,
+            is_spread=self.is_spread or any(each.is_spread for each in self.variants),
+            host=self.host,
+            may_take_held=True,
+            closed=self.closed,
+        )
 
     def named(self, name: str) -> Variant | None:
         """Return the Deployment of this name."""

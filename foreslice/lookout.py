@@ -9,6 +9,7 @@ from actuator.ports import Cluster
 from fleet.cluster import Fleet
 from fleet.demand import NowReading
 from fleet.errors import UnavailableError
+from fleet.shape import Shape
 from fleet.workload import Workload, WorkloadKey
 from foreslice.newcomers import Newcomers
 from foreslice.newest import Newest
@@ -54,6 +55,8 @@ class Lookout:
         self._newest = Newest(metrics, self._keys)
         self._newcomers = Newcomers()
         self._cluster = cluster
+        # By workload what a reading was made of, and the reading: a plan goes by what a tick before it read.
+        self._made: dict[WorkloadKey, tuple[tuple[object, ...], NowReading]] = {}
 
     @property
     def read_at_s(self) -> float | None:
@@ -89,14 +92,28 @@ class Lookout:
     ) -> dict[WorkloadKey, NowReading]:
         ready, fresh = ready_shapes(fleet), self._newcomers.look(fleet, at_s)
         return {
-            workload.key: now_reading(
+            workload.key: self._reading(
+                workload,
                 samples[workload.key],
-                frozenset(ready.get(workload.key, {})),
-                outlooks[workload.key].mix,
-                workload.slo,
+                ready.get(workload.key, {}),
+                outlooks[workload.key],
                 fresh.get(workload.key, frozenset()),
-                outlooks[workload.key].carried(ready.get(workload.key, {})),
             )
             for workload in self._workloads
             if workload.key in samples
         }
+
+    def _reading(
+        self,
+        workload: Workload,
+        samples: InstantSamples,
+        ready: Mapping[str, Shape],
+        outlook: Outlook,
+        fresh: frozenset[str],
+    ) -> NowReading:
+        """Return what samples say, the last time if they and all that they are read by are the same."""
+        parts = (samples, frozenset(ready), outlook.mix, workload.slo, fresh, outlook.carried(ready))
+        held = self._made.get(workload.key)
+        if held is None or held[0] != parts:
+            held = self._made[workload.key] = parts, now_reading(*parts)
+        return held[1]

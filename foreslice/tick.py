@@ -24,6 +24,7 @@ from allocator.decide import Decision, Question, additions, cards_if_packed, pla
 from allocator.lead import lead_times_s
 from allocator.need import Evidence, Need, Timing, need_of, reactive_rate_per_s
 from allocator.renewal import renewed
+from allocator.room import Rooms
 from allocator.target import Target, target
 from fleet.cluster import Fleet
 from fleet.demand import NowReading, Unserved
@@ -148,7 +149,7 @@ class Loop:
         )
         self._holding = holding_of(self._cluster, workloads, rules)
         self.layouts: Ahead | None = None
-        self._trials, self._quiet = Trials(), Quiet()
+        self._trials, self._quiet, self._rooms = Trials(), Quiet(), Rooms()
         self._publisher = Publisher(self._cluster) if self._cluster is not None else None
         self._outlooks = observatory.blind()
         self.forecast_trouble = "no forecast has been made yet"
@@ -307,6 +308,7 @@ class Loop:
             timing=timing,
             at_s=at_s,
             market=self._rules.market,
+            rooms=self._rooms,
         )
         if self.layouts is not None:
             question = replace(question, needs=self.layouts.raised(question))

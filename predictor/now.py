@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from math import log
 from types import MappingProxyType
 from typing import TypeGuard
@@ -106,8 +106,10 @@ def _is_read(pod: Pod) -> bool:
     return bool(pod) and not any(_is_unknown(_sample(pod, signal)) for signal in (*_VITAL, Signal.TTFT_COUNT))
 
 
-def _unseen_per_s(unread: Iterable[str], read: Mapping[str, Pod], carries: Mapping[str, float]) -> float:
+def _unseen_per_s(unread: Collection[str], read: Mapping[str, Pod], carries: Mapping[str, float]) -> float:
     """Return the most that may have come to pods, by what the others were sent and what each carries."""
+    if not unread:
+        return 0.0
     sent = {name: known(_arrived([pod], ())[1]) or 0.0 for name, pod in read.items()}
 
     def most(new: str) -> float:
@@ -162,14 +164,15 @@ def _sample(pod: Pod, signal: Signal) -> Sample:
 
 def _total(pods: Iterable[Pod], signal: Signal) -> Sample:
     """Sum what is known; unknown only where no pod says anything."""
-    return _sum(_sample(pod, signal) for pod in pods)
+    return _sum([pod.get(signal, _ABSENT) for pod in pods])
 
 
 def _sum(samples: Iterable[Sample]) -> Sample:
     nothing: Sample = _EMPTY
     numbers = []
     for sample in samples:
-        number = known(sample)
+        # Nearly all are values, and this is asked some dozens of times for each workload and tick.
+        number = sample.value if type(sample) is Value else known(sample)
         if number is None:
             nothing = sample
         else:
@@ -251,24 +254,36 @@ def _drain_s(pod: Pod, mix: Mix | None) -> float | None:
 
 def _is_slow(pod: Pod, slo: Slo) -> bool:
     """Return whether a pod lets requests wait, or a mean of it is beyond its objective."""
-    return bool(known(_sample(pod, Signal.WAITING))) or any(_missed({"": pod}, slo))
+    if known(_sample(pod, Signal.WAITING)):
+        return True
+    return any(
+        _is_beyond(known(_sample(pod, summed)), known(_sample(pod, counted)), target)
+        for _, target, summed, counted in _terms(slo)
+    )
 
 
 def _missed(pods: Mapping[str, Pod], slo: Slo) -> Iterable[str]:
-    """Say which objective is missed, one line each: who waits too long may go, or hold back.
+    """Say which objective is missed, one line each: who waits too long may go, or hold back."""
+    for name, target, summed, counted in _terms(slo):
+        total, count = (known(_total(pods.values(), signal)) for signal in (summed, counted))
+        if total is not None and count is not None and _is_beyond(total, count, target):
+            yield f"mean {name} of {total / count:.3g} s is beyond its objective of {target.limit_s:g} s"
+
+
+def _terms(slo: Slo) -> Iterator[tuple[str, LatencyTarget, Signal, Signal]]:
+    """Yield the objectives that there are, and what their means are made of."""
+    if slo.ttft is not None:
+        yield "time to first token", slo.ttft, Signal.TTFT_SUM, Signal.TTFT_COUNT
+    if slo.itl is not None:
+        yield "inter-token latency", slo.itl, Signal.ITL_SUM, Signal.ITL_COUNT
+
+
+def _is_beyond(total: float | None, count: float | None, target: LatencyTarget) -> bool:
+    """Return whether a mean is known and beyond its objective.
 
     A minute has too few requests for a quantile of .95 and more, and buckets are coarse. A mean beyond the
     limit is a miss for sure unless a few requests took many times as long.
     """
-    terms: tuple[tuple[str, LatencyTarget | None, Signal, Signal], ...] = (
-        ("time to first token", slo.ttft, Signal.TTFT_SUM, Signal.TTFT_COUNT),
-        ("inter-token latency", slo.itl, Signal.ITL_SUM, Signal.ITL_COUNT),
-    )
-    for name, target, summed, counted in terms:
-        if target is None:
-            continue
-        total, count = (known(_total(pods.values(), signal)) for signal in (summed, counted))
-        if total is None or count is None or count < MIX_REQUESTS:
-            continue
-        if total > target.limit_s * count:
-            yield f"mean {name} of {total / count:.3g} s is beyond its objective of {target.limit_s:g} s"
+    if total is None or count is None or count < MIX_REQUESTS:
+        return False
+    return total > target.limit_s * count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +46,10 @@ class _Scaled(NamedTuple):
     scale: float
 
 
+_Ways = tuple[tuple[Signal, Callable[[float], Sample]], ...]
+"""Signals, and how the newest reading of each is read."""
+
+
 class _Pod:
     """What one pod exports.
 
@@ -59,6 +63,8 @@ class _Pod:
         # What most pods export of a signal: one series, read as it is.
         self._only: dict[Signal, Series] = {}
         self._names: dict[Signal, dict[tuple[int, int], dict[Identity, list[Series]]]] = {}
+        # By what is asked for: what does not change from one moment to the next, and how the rest is read.
+        self._asked: dict[tuple[Signal, ...], tuple[dict[Signal, Sample], _Ways]] = {}
 
     def add(
         self, engine: Engine, signal: Signal, place: tuple[int, int], part: Identity, series: Series
@@ -72,17 +78,32 @@ class _Pod:
         self._only.pop(signal, None)
         if len(members) == 1:
             self._only[signal] = series
+        self._asked.clear()
 
-    def newest(self, signal: Signal, at_s: float) -> Sample:
-        """Return the newest reading of a signal at `at_s`; what its engine never exports is told apart."""
+    def newest(self, signals: tuple[Signal, ...], at_s: float) -> dict[Signal, Sample]:
+        """Return the newest readings of signals at `at_s`; what its engine never exports is told apart."""
+        if signals not in self._asked:
+            ways = {signal: way for signal in signals if (way := self._way(signal)) is not None}
+            unread: dict[Signal, Sample] = {
+                signal: ABSENT if signal in self._exported else _NOT_EXPORTED for signal in signals
+            }
+            self._asked[signals] = unread, tuple(ways.items())
+        fixed, how = self._asked[signals]
+        samples = fixed.copy()
+        for signal, read in how:
+            samples[signal] = read(at_s)
+        return samples
+
+    def _way(self, signal: Signal) -> Callable[[float], Sample] | None:
+        """Return how a signal is read, `None` where nothing was read of it."""
         only = self._only.get(signal)
         if only is not None:
-            return only.newest(at_s)
+            return only.newest
         if signal in self._names:
-            return self._read(signal, at_s)
+            return partial(self._read, signal)
         if signal is Signal.KV_USE and {Signal.KV_USED, Signal.KV_ROOM} <= self._names.keys():
-            return _share(self._read(Signal.KV_USED, at_s), self._read(Signal.KV_ROOM, at_s))
-        return ABSENT if signal in self._exported else _NOT_EXPORTED
+            return lambda at_s: _share(self._read(Signal.KV_USED, at_s), self._read(Signal.KV_ROOM, at_s))
+        return None
 
     def buckets(self, signal: Signal, start_s: int, end_s: int) -> Floats:
         """Return what the buckets in [start_s, end_s) hold, NaN where unknown."""
@@ -173,10 +194,10 @@ class SeriesStore:
 
     def now(self, signals: Sequence[Signal], at_s: float) -> dict[str, dict[Signal, Sample]]:
         """Return by pod the newest readings at `at_s`: increase over the last minute, or newest value."""
-        pods = {}
+        pods, asked = {}, tuple(signals)
         for name, pod in self._pods.items():
             if pod.newest_s >= at_s - STALE_S:
-                samples = {signal: pod.newest(signal, at_s) for signal in signals}
+                samples = pod.newest(asked, at_s)
                 if any(type(sample) is Value for sample in samples.values()):
                     pods[name] = samples
         return pods

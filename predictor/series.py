@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -126,9 +127,10 @@ class Series:
         end = self._until(at_s)
         return self._times[end - 1] if end else -math.inf
 
-    def newest(self, at_s: float) -> Sample:
-        """Return what the series says now: a counter's increase, a gauge's newest reading."""
-        return self.increase(at_s) if self.is_counter else self.last(at_s)
+    @property
+    def newest(self) -> Callable[[float], Sample]:
+        """How it is asked for what it says at a time: a counter's increase, a gauge's newest reading."""
+        return self.increase if self.is_counter else self.last
 
     def last(self, at_s: float) -> Sample:
         """Return the newest reading of a gauge at `at_s`."""

@@ -142,7 +142,7 @@ class EmbeddedCluster(Marks):
     def plans(self, workload: WorkloadKey) -> tuple[PlanRecord, ...]:
         """Return the kept plans of a workload, newest first."""
         held = self._store.list(FRACTION_PLAN, workload.namespace, target_labels(workload))
-        return newest_first(record_of(plan) for plan in held)
+        return newest_first(map(self._readers.plans.record, held))
 
     def _keep(self, plan: PlanRecord, steps: tuple[StepRecord, ...]) -> PlanRecord:
         namespace, name = plan.change.target.namespace, plan.change.name

@@ -65,6 +65,7 @@ class PlanReader:
 
     def __init__(self) -> None:
         self._histories: dict[tuple[_Stamp, ...], History] = {}
+        self._records: dict[_Stamp, PlanRecord] = {}
 
     def read(self, plans: Iterable[Json]) -> Mapping[WorkloadKey, History]:
         """Return the history of every workload that has plans."""
@@ -73,10 +74,19 @@ class PlanReader:
             bodies[target_of(plan)].append(plan)
         stamps = {target: tuple(sorted(map(_stamp, found))) for target, found in bodies.items()}
         self._histories = {
-            stamps[target]: self._histories.get(stamps[target]) or history_of(map(record_of, found))
+            stamps[target]: self._histories.get(stamps[target]) or history_of(map(self.record, found))
             for target, found in bodies.items()
         }
+        held = self._records
+        self._records = {stamp: held[stamp] for found in stamps.values() for stamp in found if stamp in held}
         return {target: self._histories[stamp] for target, stamp in stamps.items()}
+
+    def record(self, plan: Json) -> PlanRecord:
+        """Return a plan as read back; what it said the last time if it did not change."""
+        stamp = _stamp(plan)
+        record = self._records.get(stamp) or record_of(plan)
+        self._records[stamp] = record
+        return record
 
 
 def history_of(plans: Iterable[PlanRecord]) -> History:

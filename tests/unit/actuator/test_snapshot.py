@@ -229,6 +229,15 @@ def test_plans_that_did_not_change_are_not_read_again():
     assert (None, 100.0) == (before[LLAMA].changed_at_s, after[LLAMA].changed_at_s)
 
 
+def test_a_plan_is_read_once_until_it_changes():
+    reader, first = PlanReader(), versioned(plan(StepState.PENDING), "1")
+    record = reader.record(first)
+    changed = reader.record(versioned(plan(StepState.DONE), "2"))
+
+    assert record is reader.record(first)
+    assert [StepState.PENDING, StepState.DONE] == [one.steps[0].state for one in (record, changed)]
+
+
 def test_plans_that_are_gone_are_no_longer_known():
     reader = PlanReader()
     reader.read([plan(StepState.DONE)])

@@ -12,6 +12,7 @@ from allocator.reshape import (
     WORTHWHILE_SHARE,
     Judge,
     leaving,
+    led,
     reshape,
     states_between,
 )
@@ -60,7 +61,9 @@ def moved(
     (one,) = scene.standings
     run = workload(router=offered.router, **(limits or {}))
     judge = Judge(one, run.limits, need(**asks), offered, timing or Timing(), NOW_S, is_scarce)
-    return reshape(judge, room_of(scene), aim)
+    room = room_of(scene)
+    towards = led(judge, room, aim) if aim is not None else None
+    return towards or reshape(judge, room)
 
 
 def priced(**shares):

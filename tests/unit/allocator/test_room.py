@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from allocator.market import Market
-from allocator.room import room_of
+from allocator.room import Rooms, room_of
 from fleet.boards import A100_80GB
 from fleet.cluster import Gpu, Replica
 from fleet.devices import first_fit, in_order_of_trial
@@ -384,3 +384,13 @@ def test_what_pods_of_others_count_with_in_a_queue_is_no_room_for_ours():
     assert [2, 1, 0] == [room.fill(shape("whole"), 9, Pods(key("chat")))[0] for room in rooms]
     said = [room.limit(shape("whole"), Pods(key("chat"))) for room in rooms[1:]]
     assert ["", True] == [said[0], "queue team" in said[1]]
+
+
+def test_the_room_of_the_same_fleet_is_reckoned_once_and_that_of_any_other_anew():
+    rooms, one, other, queue = Rooms(), fleet(1), fleet(2), Queue("prod", quota=1.0)
+    market = Market({}, {"prod": queue}, {key("chat"): "prod"})
+    first = rooms.of(one, (workload(),), Market())
+    assert first is rooms.of(one, (workload(),), Market())
+    assert room_of(other) == rooms.of(other, (), Market())
+    assert room_of(one, [workload()], market) == rooms.of(one, (workload(),), market)
+    assert room_of(one, [workload()]) == rooms.of(one, (workload(),), Market())

@@ -171,3 +171,14 @@ def test_readings_can_be_added_at_once_and_then_one_by_one():
 def test_asking_about_an_earlier_time_reads_what_was_known_then():
     built = store(("a", DONE, {}, minutes([0, 5, 50])))
     assert Value(5) == built.now([Signal.COMPLETIONS], 60)["a"][Signal.COMPLETIONS]
+
+
+def test_what_begins_to_be_exported_is_read_from_then_on():
+    """How a pod is read is kept: a series that comes later, or another part of one, counts too."""
+    asked = [Signal.COMPLETIONS, Signal.WAITING]
+    built = store(("a", DONE, {"finished_reason": "stop"}, minutes([0, 5])))
+    assert Unknown(Reason.ABSENT) == built.now(asked, 60)["a"][Signal.WAITING]
+    built.append(SeriesKey("a", WAITING), 60.0, 3.0)
+    for t_s, value in minutes([0, 2]):
+        built.append(SeriesKey("a", DONE, (("finished_reason", "length"),)), t_s, value)
+    assert {Signal.COMPLETIONS: Value(7), Signal.WAITING: Value(3)} == built.now(asked, 60)["a"]
