@@ -15,10 +15,8 @@ Jacobian in logarithms, as in llm-inferno/model-tuner (README).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain
 
 import numpy as np
 
@@ -100,7 +98,35 @@ class Fit:
         )
 
 
-def fit(points: Sequence[Point], priors: Mapping[Shape, Law], *, imported: bool = False) -> Fit:
+class Told:
+    """What points tell, each worked out once: of a day's points one moves a minute, and all are fitted again.
+
+    Points are told apart by identity: comparing them all would cost as much as what they tell.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[int, tuple[Point, Law, tuple[_Observation, ...]]] = {}
+
+    def by(self, points: Sequence[Point], priors: Mapping[Shape, Law]) -> tuple[_Observation, ...]:
+        """Return what these points tell by the priors of their shapes; what others told is forgotten."""
+        held, self._held = self._held, {}
+        found: list[_Observation] = []
+        for point in points:
+            prior, known = priors[point.shape], held.get(id(point))
+            if known is None or known[1] != prior:
+                known = point, prior, tuple(_observations(point, prior))
+            self._held[id(point)] = known
+            found += known[2]
+        return tuple(found)
+
+
+def fit(
+    points: Sequence[Point],
+    priors: Mapping[Shape, Law],
+    *,
+    imported: bool = False,
+    told: Told | None = None,
+) -> Fit:
     """Return the fit to points of one model and engine; without points it is the prior.
 
     Complexity: points x unknowns squared x 50 steps at most; a millisecond for some dozens of points.
@@ -109,17 +135,17 @@ def fit(points: Sequence[Point], priors: Mapping[Shape, Law], *, imported: bool 
         points: Measured, merged so that no operating point is there many times.
         priors: The prior law of each shape among them.
         imported: Whether they come from benchmark files rather than from live engines.
+        told: What points told the last time; those that are the same objects are not worked out again.
     """
     shapes = tuple(sorted({point.shape for point in points if not point.shape.is_one_card}))
-    observed = chain.from_iterable(_observations(point, priors[point.shape]) for point in points)
-    seen = _Seen(tuple(observed), shapes)
+    seen = _Seen((told or Told()).by(points, priors), shapes)
     precision = np.diag([PARAMETER_SIGMA**-2] * PARAMETERS + [SLICE_SIGMA**-2] * len(shapes))
     tells_slopes = seen.condition <= CONDITION_LIMIT
     mean = _most_probable(seen, precision, np.arange(len(precision)) if tells_slopes else np.arange(1))
     _, jacobian = seen.at(mean)
-    told = Source.IMPORT if imported else Source.FITTED if tells_slopes else Source.CORRECTED
+    rests_on = Source.IMPORT if imported else Source.FITTED if tells_slopes else Source.CORRECTED
     covariance = np.linalg.inv(jacobian.T @ jacobian + precision).astype(np.float64)
-    return Fit(shapes, mean, covariance, told if points else Source.PRIOR)
+    return Fit(shapes, mean, covariance, rests_on if points else Source.PRIOR)
 
 
 def _most_probable(seen: _Seen, precision: Floats, free: Integers) -> Floats:
@@ -160,22 +186,19 @@ class _Observation:
     tells_condition: bool
 
 
-@lru_cache(maxsize=16_384)
-def _observations(point: Point, prior: Law) -> tuple[_Observation, ...]:
-    """Return what a point tells. Of a day's points one moves each minute, and all are fitted again."""
-    found = []
+def _observations(point: Point, prior: Law) -> Iterator[_Observation]:
+    """Yield what a point tells."""
     parts = [law.request(point.mix.prompt_tokens, point.mix.output_tokens) for law in _by_parameter(prior)]
     if point.itl_ms is not None:
         itl_ms = tuple(part.itl_ms(point.batch) for part in parts)
         log = math.log(point.itl_ms / point.itl_bias)
-        found.append(_Observation(point.shape, log, point.itl_sigma, itl_ms, tells_condition=True))
+        yield _Observation(point.shape, log, point.itl_sigma, itl_ms, tells_condition=True)
     if point.ttft_ms is not None:
         ttft_ms = tuple(part.ttft_ms(point.batch) for part in parts)
         log = math.log(point.ttft_ms / point.ttft_bias)
         # Times to first token spread like an exponential's: a single one as much as their mean.
         sigma = math.hypot(TTFT_SIGMA, point.requests**-0.5)
-        found.append(_Observation(point.shape, log, sigma, ttft_ms, tells_condition=False))
-    return tuple(found)
+        yield _Observation(point.shape, log, sigma, ttft_ms, tells_condition=False)
 
 
 def _by_parameter(law: Law) -> tuple[Law, Law, Law]:
@@ -200,8 +223,11 @@ class _Seen:
         self._logs = np.array([one.log for one in observed])
         self._sigmas = np.array([one.sigma for one in observed])
         self._parts = np.array([one.parts for one in observed]).reshape(len(observed), PARAMETERS)
-        on_shape = [[one.shape == shape for shape in shapes] for one in observed]
-        self._levels = np.array(on_shape, dtype=np.float64).reshape(len(observed), len(shapes))
+        self._levels = np.zeros((len(observed), len(shapes)))
+        column = {shape: at for at, shape in enumerate(shapes)}
+        for row, one in enumerate(observed):
+            if one.shape in column:
+                self._levels[row, column[one.shape]] = 1.0
         shares = np.array([one.parts[0] / sum(one.parts) for one in observed if one.tells_condition])
         by_share = np.stack([shares, 1 - shares])
         self.condition = float(np.sqrt(np.linalg.cond(by_share @ by_share.T))) if len(shares) else np.inf

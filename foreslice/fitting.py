@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from capacity.estimate import CapacityModel
-from capacity.fit import Fit, Point, fit
+from capacity.fit import Fit, Point, Told, fit
 from capacity.histograms import Window
 from capacity.law import Law
 from capacity.operations import Operations
@@ -57,6 +57,7 @@ class Fitting:
         self._metrics = metrics
         self._capacity = capacity
         self._operations: dict[WorkloadKey, Operations] = defaultdict(Operations)
+        self._told: dict[WorkloadKey, Told] = defaultdict(Told)
         self._open: dict[WorkloadKey, dict[str, Window | None]] = {}
 
     def update(self, ready: Mapping[WorkloadKey, Pods], now_s: float) -> None:
@@ -99,7 +100,8 @@ class Fitting:
         for point in new:
             operations.add(point, self._prior(workload, point.shape), now_s)
         points = operations.points(now_s)
-        found = fit(points, {point.shape: self._prior(workload, point.shape) for point in points})
+        priors = {shape: self._prior(workload, shape) for shape in {point.shape for point in points}}
+        found = fit(points, priors, told=self._told[workload.key])
         held = self._capacity.fitted(workload.key)
         if held is None or _has_moved(held, found):
             self._capacity.learn(workload.key, found)

@@ -39,6 +39,9 @@ HOUR_BUCKETS = 3600 // BUCKET_S
 KEPT_BUCKETS = LOOK_BACK + 2 * HOUR_BUCKETS
 BEFORE_ANY_S = float("-inf")
 
+AT_ONCE = 50
+"""Workloads whose first history is read at once: ten days of one are 1.5 MB as they are read."""
+
 MIX_MOVES = 0.05
 """A mix within 5 % of the last one is the same: far below what is known of a capacity."""
 
@@ -152,7 +155,8 @@ class Observatory:
         self._works: dict[WorkloadKey, Floats] = {}
         self._fitting = Fitting(workloads, metrics, capacity)
         self._sizes: dict[WorkloadKey, _Sizes] = {}
-        self._end_s: int | None = None
+        # Until when each has learnt: where the source fails midway, those that were read are not read again.
+        self._ends: dict[WorkloadKey, int] = {}
 
     def refresh(self, now_s: float, ready: Mapping[WorkloadKey, Pods]) -> Mapping[WorkloadKey, Outlook]:
         """Read the buckets closed since the last call and return every workload's outlook.
@@ -162,17 +166,29 @@ class Observatory:
         Raises `UnavailableError` when the metrics source does not answer; nothing is lost, the next
         call reads what this one could not. Time may go back (a clock, a file): no bucket is learnt twice.
         """
-        end_s = max(int(now_s // BUCKET_S) * BUCKET_S, self._end_s or 0)
-        start_s = end_s - int(self._history_s // BUCKET_S) * BUCKET_S if self._end_s is None else self._end_s
-        keys = [workload.key for workload in self._workloads]
-        read = self._metrics.samples(HISTORY_SIGNALS, keys, start_s, end_s) if end_s > start_s else {}
-        for workload in self._workloads:
-            if workload.key in read:
+        end_s = max(int(now_s // BUCKET_S) * BUCKET_S, *self._ends.values(), 0)
+        is_news = False
+        for start_s, part in self._due(end_s):
+            read = self._metrics.samples(HISTORY_SIGNALS, [one.key for one in part], start_s, end_s)
+            for workload in part:
                 self._learn(workload, self._demand(read[workload.key]))
-        self._end_s = end_s
-        if read:
+                self._ends[workload.key] = end_s
+            is_news = True
+        if is_news:
             self._fitting.update(ready, now_s)
         return {workload.key: self._outlook(workload) for workload in self._workloads}
+
+    def _due(self, end_s: int) -> list[tuple[int, list[Workload]]]:
+        """Return since when whose buckets have to be read: first histories of a few at once, then the newest.
+
+        All that is read at once is in memory at once: of first histories that is days of many signals.
+        """
+        new = [workload for workload in self._workloads if workload.key not in self._ends]
+        since_s = end_s - int(self._history_s // BUCKET_S) * BUCKET_S
+        due = [(since_s, new[at : at + AT_ONCE]) for at in range(0, len(new), AT_ONCE)]
+        known = [workload for workload in self._workloads if workload.key in self._ends]
+        ended = sorted({self._ends[workload.key] for workload in known} - {end_s})
+        return [*due, *((at_s, [one for one in known if self._ends[one.key] == at_s]) for at_s in ended)]
 
     def blind(self) -> Mapping[WorkloadKey, Outlook]:
         """Return what is known before any history has been read: enough to hold floors, nothing more."""

@@ -43,10 +43,10 @@ def is_fall_foreseen(work: Floats) -> bool:
     work = work[-(LOOK_BACK + 2 * HOUR) :]
     if len(work) < PEAK + HOUR:
         return False
-    peaks = np.lib.stride_tricks.sliding_window_view(work, PEAK).max(axis=1)
-    now, before = peaks[-1], peaks[-1 - HOUR]
+    now, before = work[-PEAK:].max(), work[-PEAK - HOUR : -HOUR].max()
     if now >= before:
         return True
+    peaks = np.lib.stride_tricks.sliding_window_view(work, PEAK).max(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         kept = peaks[HOUR:] / peaks[:-HOUR]
     yesterday = kept[-1 - DAY - _AROUND : -DAY + _AROUND] if len(kept) > DAY + _AROUND else kept[:0]

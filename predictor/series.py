@@ -184,3 +184,18 @@ class Series:
         starts = np.maximum(last[:-1], 0)
         is_told = is_read & (ends > starts) & (times[ends] - times[starts] <= _SPAN_S)
         return np.where(is_told, levels[ends] - levels[starts], np.nan)
+
+    def minute(self, start_s: int) -> float:
+        """Return what the bucket from `start_s` holds, as `buckets` would, without arrays of one.
+
+        It is asked for of every signal of every pod each minute.
+        """
+        times, levels = self._times, self._levels
+        before, last = bisect_right(times, start_s) - 1, bisect_right(times, start_s + BUCKET_S) - 1
+        if last <= before:
+            return math.nan
+        if not self.is_counter:
+            return levels[last]
+        first = max(before, 0)
+        is_told = last > first and times[last] - times[first] <= _SPAN_S
+        return levels[last] - levels[first] if is_told else math.nan

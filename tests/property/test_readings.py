@@ -161,6 +161,27 @@ def test_a_workload_never_did_more_than_its_pods(fleet):
     assert np.isnan(alone).all(axis=0)[is_known].sum() == 0, "known though no pod knew"
 
 
+WAITING, KV_OLD = "vllm:num_requests_waiting", "vllm:gpu_cache_usage_perc"
+SERIES_OF = ((DONE, "stop", 0), (DONE, "abort", 0), (DONE, "stop", 1), (WAITING, "", 0), (KV_OLD, "", 0))
+
+
+@given(
+    told=st.dictionaries(st.tuples(st.sampled_from("ab"), st.sampled_from(SERIES_OF)), scrapes, min_size=1)
+)
+def test_a_minute_that_is_asked_for_alone_holds_what_it_does_among_others(told):
+    """By pods, parts of a signal, scrapers and gauges: arrays of one bucket are not worth their cost."""
+    store = SeriesStore()
+    for (pod, (name, reason, scraper)), steps in told.items():
+        labels = (("finished_reason", reason),) if reason else ()
+        for t_s, value in scraped(steps)[0]:
+            store.append(SeriesKey(pod, name, labels, scraper), t_s, value)
+    asked = (Signal.COMPLETIONS, Signal.WAITING, Signal.KV_USE, Signal.FAILURES)
+    for start_s in range(60, END_S, 60):
+        alone, two = (store.buckets(asked, first_s, start_s + 60) for first_s in (start_s, start_s - 60))
+        for signal in asked:
+            np.testing.assert_array_equal(two[signal][1:], alone[signal])
+
+
 rows = st.lists(st.one_of(st.integers(0, 500), st.just(math.nan)), min_size=6, max_size=6)
 
 

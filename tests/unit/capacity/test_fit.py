@@ -5,7 +5,7 @@ import pytest
 
 from capacity.belief import SLICE_SIGMA, Source, prior_belief, scaled
 from capacity.catalogue import MODELS
-from capacity.fit import ITL_SIGMA, Point, fit
+from capacity.fit import ITL_SIGMA, Point, Told, fit
 from capacity.prior import prior
 from fleet.boards import H100_80GB
 from fleet.demand import Mix
@@ -162,3 +162,19 @@ def test_bounds_from_fits_hold_for_nine_engines_in_ten(points_each):
     holds, _ = held([engine(chance, points_each) for _ in range(100)])
 
     assert 0.83 <= holds.mean() <= 0.99
+
+
+def test_what_points_told_before_changes_no_fit():
+    """Whether they come again, twice, beside others, or by another prior."""
+    told, first, more = Told(), measured(WHOLE, 2.0, 30.0, factors=(1.2, 1.1, 1.0)), measured(HALF, 4.0)
+    other = PRIORS | {WHOLE: scaled(PRIORS[WHOLE], np.log((2.0, 1.0, 1.0)))}
+    for points, priors in ((first, PRIORS), (first + first + more, PRIORS), (first, other), (more, PRIORS)):
+        alone, kept = fit(points, priors), fit(points, priors, told=told)
+        np.testing.assert_array_equal(alone.mean, kept.mean)
+        np.testing.assert_array_equal(alone.covariance, kept.covariance)
+
+
+def test_a_point_that_told_something_once_is_not_worked_out_again():
+    told, points = Told(), measured(WHOLE, 2.0, 30.0)
+    first, again = told.by(points, PRIORS), told.by(points, PRIORS)
+    assert [True] * 4 == [one is other for one, other in zip(first, again, strict=True)]

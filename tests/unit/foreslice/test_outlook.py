@@ -12,7 +12,7 @@ from fleet.demand import Mix
 from fleet.errors import UnavailableError
 from fleet.shape import Shape
 from fleet.workload import Isolation, LatencyTarget, Slo
-from foreslice.outlook import DEFAULT_MIX, Observatory
+from foreslice.outlook import AT_ONCE, DEFAULT_MIX, Observatory
 from predictor.ladder import Ladder
 from tests.builders.deciding import workload
 from tests.fakes.metrics import OUTPUT, PROMPT, FakeMetrics
@@ -119,6 +119,36 @@ def test_a_source_that_is_down_from_the_start_leaves_no_outlook_behind():
 
     assert scene.at(100).forecast is not None
     assert 120 == len(scene.learner.seen)
+
+
+class FailingMidway(FakeMetrics):
+    """Fails once, at the second read."""
+
+    def __init__(self, rates):
+        super().__init__(START_S, rates)
+        self.together = []
+
+    def samples(self, signals, workloads, start_s, end_s):
+        self.together.append(len(workloads))
+        self.is_down = len(self.together) == 2
+        return super().samples(signals, workloads, start_s, end_s)
+
+
+def test_first_histories_are_read_a_few_at_once_and_none_twice():
+    """Where the source fails midway the next look reads what is missing, and of the others what closed."""
+    many = [workload(f"chat-{number:03d}") for number in range(AT_ONCE + 2)]
+    metrics = FailingMidway({one.key: [2.0] * 200 for one in many})
+    learners = {one.key: Learner(one.key) for one in many}
+    observatory = Observatory(
+        many, metrics, CountingCapacity(), [H100_80GB], lambda one: learners[one.key], HISTORY_S
+    )
+    with pytest.raises(UnavailableError):
+        observatory.refresh(START_S + 6000, {})
+    told = observatory.refresh(START_S + 6060, {})
+
+    assert [AT_ONCE, 2, 2, AT_ONCE] == metrics.together
+    assert {START_S + 6060} == {outlook.end_s for outlook in told.values()}
+    assert [121] * AT_ONCE + [120, 120] == [len(learners[one.key].seen) for one in many]
 
 
 def test_time_that_goes_back_teaches_nothing_twice():
