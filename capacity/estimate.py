@@ -60,13 +60,16 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What a rate depends on besides the mix; `fitted` names the workload whose laws were fitted."""
+    """What a rate depends on besides the mix and what is known of the law."""
 
     model: str
     mechanism: str
     slo: Slo
     shape: Shape
-    fitted: WorkloadKey | None = None
+
+
+_Bounds = tuple[Sustained, Sustained]
+"""What is sustained, expected and at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,8 @@ class CapacityModel:
         self._models = models
         self._references: dict[str, Shape] = {}
         self._solved: dict[_Question, dict[RoundMix, Sustained]] = {}
-        self._bounded: dict[_Question, dict[RoundMix, tuple[Sustained, Sustained]]] = {}
+        # By whose laws were fitted, `None` = nobody's: a new fit makes those of one workload void.
+        self._bounded: dict[WorkloadKey | None, dict[_Question, dict[RoundMix, _Bounds]]] = {}
         self._fits: dict[WorkloadKey, Fit] = {}
 
     def fitted(self, workload: WorkloadKey) -> Fit | None:
@@ -138,7 +142,7 @@ class CapacityModel:
     def learn(self, workload: WorkloadKey, fit: Fit) -> None:
         """Take a fit for what is known of the laws of a workload's engines from now on."""
         self._fits[workload] = fit
-        self._bounded = {asked: known for asked, known in self._bounded.items() if asked.fitted != workload}
+        self._bounded.pop(workload, None)
 
     def reference(self, workload: Workload) -> Shape:
         """Return the fewest cards that hold the model, of the largest board that does; else `InputError`."""
@@ -252,13 +256,12 @@ class CapacityModel:
 
     def _bounds(
         self, workload: Workload, shapes: Sequence[Shape], mixes: Sequence[RoundMix]
-    ) -> dict[Shape, list[tuple[Sustained, Sustained]]]:
+    ) -> dict[Shape, list[_Bounds]]:
         """Return what each shape sustains at each mix, expected and at least, by what is held of its law."""
         fitted = workload.key if workload.key in self._fits else None
+        bounded = self._bounded.setdefault(fitted, {})
         known = {
-            shape: self._bounded.setdefault(
-                _Question(workload.model, workload.mechanism, workload.slo, shape, fitted), {}
-            )
+            shape: bounded.setdefault(_Question(workload.model, workload.mechanism, workload.slo, shape), {})
             for shape in shapes
         }
         distinct = dict.fromkeys(mixes)
@@ -269,9 +272,7 @@ class CapacityModel:
                 known[shape][mix] = answer
         return {shape: [known[shape][mix] for mix in mixes] for shape in shapes}
 
-    def _solve(
-        self, workload: Workload, missing: Sequence[tuple[Shape, RoundMix]]
-    ) -> list[tuple[Sustained, Sustained]]:
+    def _solve(self, workload: Workload, missing: Sequence[tuple[Shape, RoundMix]]) -> list[_Bounds]:
         asked = _Asked.of(self.model(workload), [mix for _, mix in missing])
         beliefs = {shape: self.belief(workload, shape) for shape, _ in missing}
         laws = stacked([beliefs[shape].law for shape, _ in missing])

@@ -45,13 +45,14 @@ def host_amount(spec: Json) -> HostAmount:
     what is asked for the pod as a whole goes before either. Limits stand for requests that are not given.
     """
     total = sum((_of_container(one) for one in spec.get("containers") or ()), NOTHING)
-    sidecars = most = NOTHING
-    for one in spec.get("initContainers") or ():
-        asked = _of_container(one) + sidecars
-        most = _each(max, most, asked)
-        if one.get("restartPolicy") == "Always":
-            sidecars = asked
-    total = _each(max, total + sidecars, most)
+    if first := spec.get("initContainers"):
+        sidecars = most = NOTHING
+        for one in first:
+            asked = _of_container(one) + sidecars
+            most = _each(max, most, asked)
+            if one.get("restartPolicy") == "Always":
+                sidecars = asked
+        total = _each(max, total + sidecars, most)
     whole = _asked(spec.get("resources"))
     if "cpu" in whole or "memory" in whole:
         of_pod = _amount(whole)
@@ -59,7 +60,9 @@ def host_amount(spec: Json) -> HostAmount:
             of_pod.cpu_m if "cpu" in whole else total.cpu_m,
             of_pod.memory_bytes if "memory" in whole else total.memory_bytes,
         )
-    return total + _amount(spec.get("overhead") or {}) + HostAmount(pods=1)
+    if overhead := spec.get("overhead"):
+        total += _amount(overhead)
+    return total + HostAmount(pods=1)
 
 
 def _of_container(container: Json) -> HostAmount:

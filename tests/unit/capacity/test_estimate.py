@@ -8,6 +8,7 @@ import pytest
 from capacity.belief import Source
 from capacity.catalogue import MODELS
 from capacity.estimate import CapacityModel
+from capacity.fit import Point, fit
 from capacity.sustained import Binding
 from fleet.boards import A30_24GB, A100_40GB, A100_80GB, BOARDS, H100_80GB
 from fleet.demand import Mix
@@ -314,3 +315,26 @@ def test_shapes_solved_together_are_as_if_each_were_asked_alone():
 
     assert 1 < len(together) < len(shapes)
     assert alone == together
+
+
+def slower(by):
+    """What is learnt of engines that take so many times as long as their prior says."""
+    law, _ = CapacityModel([H100_80GB]).unmeasured(workload(), WHOLE)
+    took_ms = [by * law.itl_ms(CHAT.prompt_tokens, CHAT.output_tokens, batch) for batch in (1.0, 8.0, 64.0)]
+    points = [
+        Point(WHOLE, CHAT, batch, itl_ms, None, 1000.0)
+        for batch, itl_ms in zip((1.0, 8.0, 64.0), took_ms, strict=True)
+    ]
+    return fit(points, {WHOLE: law})
+
+
+def test_what_is_learnt_of_a_workload_takes_the_place_of_what_was_and_moves_nobody_else(model):
+    ours, other = workload(), replace(workload(), key=WorkloadKey("chat", "other"))
+    before = model.capacity(other, WHOLE, [CHAT])
+    assert before == model.capacity(ours, WHOLE, [CHAT])
+    for by in (1.5, 1.2):
+        fresh = CapacityModel([H100_80GB])
+        for one in (fresh, model):
+            one.learn(ours.key, slower(by))
+        assert fresh.capacity(ours, WHOLE, [CHAT]) == model.capacity(ours, WHOLE, [CHAT]) != before
+    assert before == model.capacity(other, WHOLE, [CHAT])
