@@ -113,6 +113,22 @@ class Worth:
 
 
 @dataclass(frozen=True, slots=True)
+class Drift:
+    """How far demand of the last hours is from that of all days before.
+
+    Attributes:
+        times_limit: Distance to the day that is most like it, over the one at which it is like none: above 1
+            demand drifts.
+        because: What is different, in words, "" = nothing.
+        since_s: When that was first seen, seconds since the epoch, `None` = nothing is.
+    """
+
+    times_limit: float
+    because: str = ""
+    since_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PeakForecast:
     """Calibrated quantiles of the maximum work of a workload in the windows ahead.
 
@@ -123,6 +139,7 @@ class PeakForecast:
         worth: What such forecasts were worth, `None` where nobody judges.
         highest: The highest work that was seen; above it there is nothing to learn from. Infinite where that
             is not known.
+        drift: Whether demand is still like what forecasts learnt from, `None` = that is not known.
     """
 
     workload: WorkloadKey
@@ -131,6 +148,7 @@ class PeakForecast:
     peaks: Mapping[tuple[int, float], float] = field(hash=False)
     worth: Worth | None = None
     highest: float = inf
+    drift: Drift | None = None
 
     def is_extrapolated(self, window_s: int, quantile: float) -> bool:
         """Return whether a peak of the grid is above anything seen."""

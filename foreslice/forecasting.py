@@ -14,6 +14,7 @@ from fleet.boards import Board
 from fleet.workload import Workload
 from foreslice.notches import Learnt
 from foreslice.outlook import DEFAULT_MIX
+from predictor.drift import DriftWatch
 from predictor.ladder import Ladder
 from predictor.learning import Train
 from predictor.ports import Forecaster
@@ -50,5 +51,5 @@ class GatedLadders:
             grain=min(offers.works.values(), default=0.0),
             fewest=workload.limits.min_replicas,
         )
-        gate = Gate(terms, crc32(str(workload.key).encode()) % HOUR_MIN)
-        return Ladder(workload.key, self.train, gate, self.learnt.shelf)
+        turn = crc32(str(workload.key).encode()) % HOUR_MIN
+        return Ladder(workload.key, self.train, Gate(terms, turn), self.learnt.shelf, DriftWatch(turn))

@@ -78,6 +78,7 @@ def _outlook(tick: Tick, workload: Workload) -> dict[str, Any]:
             "rung": forecast.rung,
             "made_at_s": forecast.made_at_s,
             "worth": encode(forecast.worth),
+            "drift": encode(forecast.drift),
             "highest_seen": forecast.highest if isfinite(forecast.highest) else None,
             "peaks": [
                 {
@@ -157,7 +158,7 @@ def as_text(tick: Tick, workloads: Sequence[Workload]) -> RenderableType:
             decision.because[0] if decision and decision.because else (need.because if need else ""),
         )
     notes = [Text(condition, style="yellow") for condition in tick.conditions]
-    notes += [Text(line, style="dim") for line in _by_rule(tick)]
+    notes += [Text(line, style="dim") for line in (*_drifting(tick), *_by_rule(tick))]
     notes += [Text(_shadow(tick.shadow))] if tick.shadow is not None else []
     steps = [Text(step_as_text(result)) for result in tick.results]
     unit = Text("Work is in full reference replicas (1.00 = one whole card at its limit).", style="dim")
@@ -170,6 +171,14 @@ def _by_rule(tick: Tick) -> Iterator[str]:
         worth = outlook.forecast.worth if outlook.forecast is not None else None
         if worth is not None and not worth.is_used:
             yield f"{key}: {worth.because}"
+
+
+def _drifting(tick: Tick) -> Iterator[str]:
+    """Yield for each workload whose demand is like that of no day before what is different."""
+    for key, outlook in tick.outlooks.items():
+        drift = outlook.forecast.drift if outlook.forecast is not None else None
+        if drift is not None and drift.because:
+            yield f"{key}: demand is like that of no day before: {drift.because}"
 
 
 def _shadow(beside: Beside) -> str:

@@ -131,6 +131,15 @@ def _gauges(tick: Tick) -> Iterator[GaugeMetricFamily]:
         ),
         "end",
     )
+    yield _by_workload(
+        "foreslice_demand_drift_ratio",
+        "Distance of the last 12 h of demand to the day most like it; above 1 they are like no day before.",
+        (
+            (key, (), outlook.forecast.drift.times_limit)
+            for key, outlook in tick.outlooks.items()
+            if outlook.forecast is not None and outlook.forecast.drift is not None
+        ),
+    )
     shadow = GaugeMetricFamily(
         "foreslice_shadow_loss_ratio",
         "Loss of a stored model that does not serve over that of the one that does, on the same windows.",

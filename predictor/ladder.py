@@ -12,6 +12,7 @@ import numpy as np
 
 from fleet.demand import WINDOWS_S, PeakForecast
 from fleet.workload import WorkloadKey
+from predictor.drift import DriftWatch
 from predictor.forecasters.base import STRIDE, Row, forecast
 from predictor.forecasters.daily import Daily
 from predictor.forecasters.last_value import LastValue
@@ -46,6 +47,8 @@ class Ladder:
         gate: Judges whether all this pays and puts a rule in its place while it does not, from when a daily
             pattern may have won on; `None` = nobody judges.
         shelf: Where the model is that many workloads share, `None` = none is.
+        drift: Sees whether demand is still like what was learnt from; where it no longer is, a learned rung
+            is made at once and not at midnight. `None` = nobody looks.
     """
 
     def __init__(
@@ -54,8 +57,10 @@ class Ladder:
         train: Train | None = None,
         gate: Gate | None = None,
         shelf: Shelf | None = None,
+        drift: DriftWatch | None = None,
     ) -> None:
         self._workload = workload
+        self._drift = drift
         self._gate = gate
         self._residual = Residual(workload)
         self._daily = Daily(workload)
@@ -75,11 +80,15 @@ class Ladder:
             self._learning.begin(history)
         if self._gate is not None:
             self._gate.begin(history.start_s)
+        if self._drift is not None:
+            self._drift.begin(history.start_s)
         for work, is_censored in zip(history.work.tolist(), history.is_censored.tolist(), strict=True):
             self._take(work, is_censored=is_censored)
             self._tell_gate(work, is_censored=is_censored)
         if self._gate is not None:
             self._gate.judge()
+        if self._drift is not None:
+            self._drift.judge()
         return self
 
     def update(self, work: float, *, is_censored: bool = False) -> None:
@@ -92,6 +101,9 @@ class Ladder:
         self._tell_gate(work, is_censored=is_censored)
         if self._gate is not None and self._gate.is_to_judge:
             self._gate.judge()
+        begins = self._drift is not None and self._drift.is_to_judge and self._drift.judge()
+        if begins and self._learning is not None:
+            self._learning.hurry()
 
     def _tell_gate(self, work: float, *, is_censored: bool) -> None:
         gate = self._gate
@@ -105,6 +117,8 @@ class Ladder:
     def _take(self, work: float, *, is_censored: bool) -> None:
         track = self._residual.track
         track.append(work, is_censored=is_censored)
+        if self._drift is not None:
+            self._drift.append(work, is_censored=is_censored)
         self._highest = max(self._highest, work)  # in this order unknown work changes nothing
         by_residual, by_daily = self._residual.learn(), self._daily.learn()
         for window in by_residual.keys() & by_daily.keys():
@@ -121,7 +135,9 @@ class Ladder:
         track = self._residual.track
         rungs, rows = zip(*(self._row(window) for window in range(len(WIDTHS))), strict=True)
         names = [rung for rung in RUNGS if rung in rungs]
-        said = replace(forecast(self._workload, " + ".join(names), track, rows), highest=self._highest)
+        drift = self._drift.drift if self._drift is not None else None
+        said = forecast(self._workload, " + ".join(names), track, rows)
+        said = replace(said, highest=self._highest, drift=drift)
         return said if self._gate is None else self._gate.passed(said, self._residual.peaks)
 
     @property

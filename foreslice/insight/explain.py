@@ -131,6 +131,9 @@ def _in_requests(answer: dict[str, Any]) -> Iterator[str]:
             )
         )
         yield f"           that is {', '.join(spans)}"
+    drift = forecast.get("drift") or {}
+    if drift.get("because"):
+        yield f"           demand is like that of no day before: {drift['because']}"
     if any(peak["is_extrapolated"] for peak in hour):
         seen = forecast["highest_seen"]
         yield f"           * above anything seen ({seen:.2f}): there is nothing to go by"

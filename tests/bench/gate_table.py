@@ -67,7 +67,7 @@ SERIES = {
 def used(work, lead_s):
     """Share of judgements, one each six hours, after which the forecast decided."""
     work = work * PEAK / np.nanquantile(work, 0.999)
-    gate = Gate(Terms(lead_s, 600.0, lambda: 0.95, 0.005, GRAIN))
+    gate = Gate(Terms(lambda: lead_s, 600.0, lambda: 0.95, 0.005, GRAIN))
     key = WorkloadKey("traces", "one")
     ladder = Ladder(key, here(shipped("own")), gate)
     ladder.fit(WorkSeries(key, 0, work[:0], np.zeros(0, np.bool_)))

@@ -60,11 +60,13 @@ WORTH = group(
         "unserved": {"oneOf": [{"type": "null"}, UNSERVED]},
     }
 )
+DRIFT = group({"times_limit": VALUE, "because": TEXT, "since_s": VALUE})
 FORECAST = group(
     {
         "rung": TEXT,
         "made_at_s": NUMBER,
         "worth": WORTH,
+        "drift": {"oneOf": [{"type": "null"}, DRIFT]},
         "highest_seen": VALUE,
         "peaks": {"type": "array", "items": PEAK, "minItems": 30},
     }

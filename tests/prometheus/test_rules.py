@@ -17,6 +17,7 @@ CARRIED = f"foreslice_carried_replicas{{{CHAT}}}"
 SHORT = f"foreslice_short_replicas{{{CHAT}}}"
 ENGINES_SHORT = f"foreslice_standby_short_slices{{{CHAT}}}"
 STUCK = f"foreslice_standby_stuck_total{{{CHAT}}}"
+DRIFTS = f"foreslice_demand_drift_ratio{{{CHAT}}}"
 AGE = f"foreslice_forecast_age_seconds{{{CHAT}}}"
 RADIUS = f"foreslice_blast_radius_ratio{{{CHAT}}}"
 READY = f'foreslice_standing_replicas{{{CHAT},shape="h100-80gb:whole",state="ready"}}'
@@ -37,6 +38,7 @@ WELL = {
     SHORT: "0x120",
     ENGINES_SHORT: "0x120",
     STUCK: "0x120",
+    DRIFTS: "0.6x120",
     AGE: "80x120",
     RADIUS: "0.5x120",
     READY: "2x120",
@@ -55,6 +57,7 @@ WRONG = {
     "ForesliceStandbyShort": {ENGINES_SHORT: "1x120"},
     "ForesliceStandbyStuck": {STUCK: "0+1x120"},
     "ForesliceForecastOld": {AGE: "700x120"},
+    "ForesliceDemandDrifts": {DRIFTS: "1.1x120"},
     "ForesliceSettingsRefused": {SETTINGS: "0x120"},
     "ForesliceHeldBack": {CONDITIONS: "1x120"},
     "ForesliceStepsFail": {FAILED: "0+1x120"},

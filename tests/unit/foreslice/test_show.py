@@ -8,7 +8,7 @@ import pytest
 from actuator.outcome import Outcome, StepResult
 from allocator.decide import Decision
 from fleet.change import Step, Verb
-from fleet.demand import DemandOrigin, NowReading
+from fleet.demand import DemandOrigin, Drift, NowReading
 from fleet.sample import Idle
 from foreslice import show
 from foreslice.tick import Tick
@@ -113,6 +113,17 @@ def test_text_is_a_row_a_workload_then_steps_conditions_and_the_unit(tick, text)
     assert "serving/chat: scale-up chat to 2: held: not now" == step.strip()
     assert "serving/talk: no such Deployment" == condition.strip()
     assert unit.startswith("Work is in full reference replicas")
+
+
+def test_demand_like_that_of_no_day_before_is_told_in_words(tick, text):
+    drift = Drift(1.4, "nothing came in the last 12 h", 3600.0)
+    drifting = replace(
+        tick, outlooks={key("chat"): outlook(replace(forecast("chat", level=0.7), drift=drift))}
+    )
+    line = "serving/chat: demand is like that of no day before: nothing came in the last 12 h"
+    assert line in [one.strip() for one in text(drifting)]
+    chat, _ = show.as_json(drifting, (CHAT, TALK))["workloads"]
+    assert {"times_limit": 1.4, "because": drift.because, "since_s": 3600.0} == chat["forecast"]["drift"]
 
 
 def test_people_read_on_standard_error_beside_json(capsys):

@@ -10,7 +10,7 @@ from actuator.outcome import Outcome, StepResult
 from allocator.decide import Decision
 from allocator.target import Target
 from fleet.change import Step, Verb
-from fleet.demand import Mix, Worth
+from fleet.demand import Drift, Mix, Worth
 from foreslice.outlook import Outlook
 from foreslice.standby.terms import PoolView
 from foreslice.telemetry import Telemetry
@@ -26,6 +26,7 @@ NAMES = {
     "foreslice_carried_replicas",
     "foreslice_blast_radius_ratio",
     "foreslice_conditions",
+    "foreslice_demand_drift_ratio",
     "foreslice_forecast_age_seconds",
     "foreslice_forecast_peak_replicas",
     "foreslice_forecast_used",
@@ -224,6 +225,13 @@ def test_what_forecasts_have_to_go_by_is_told_where_it_is_known():
     outlooks = {key("chat"): outlook(replace(forecast("chat", level=0.7), highest=0.9))}
     telemetry = seen(replace(tick(), outlooks=outlooks))
     assert {"chat": 0.9} == values(telemetry, "foreslice_highest_work_replicas")
+
+
+def test_how_far_demand_drifts_is_told_where_it_is_known():
+    assert {} == values(seen(tick()), "foreslice_demand_drift_ratio")
+    outlooks = {key("chat"): outlook(replace(forecast("chat", level=0.7), drift=Drift(1.2, "other hours")))}
+    telemetry = seen(replace(tick(), outlooks=outlooks))
+    assert {"chat": 1.2} == values(telemetry, "foreslice_demand_drift_ratio")
 
 
 def test_what_a_forecast_is_worth_is_told_with_its_interval_where_it_is_known():

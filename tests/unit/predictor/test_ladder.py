@@ -1,10 +1,13 @@
 """Which rung is used, and when: nothing is climbed that has not been earned on an earlier day."""
 
 import math
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
 
+from fleet.demand import Drift
+from predictor.drift import DriftWatch
 from predictor.forecasters.residual import Residual
 from predictor.ladder import Ladder
 from tests.builders.work import DAY, KEY, daily_work, series
@@ -100,3 +103,44 @@ def test_a_verdict_stands_until_the_day_is_over():
     for value in drifting(1)[1:]:
         ladder.update(9.0 * value)
     assert before == ladder.rungs, "the verdict stands until the day is over"
+
+
+class DriftsAt(DriftWatch):
+    """A watch to whom demand begins to drift at one judgement, counted from the first."""
+
+    def __init__(self, turn):
+        super().__init__()
+        self._turns, self.heard = turn, []
+
+    def append(self, work, *, is_censored):
+        self.heard.append((work, is_censored))
+        super().append(work, is_censored=is_censored)
+
+    def judge(self):
+        self._turns -= 1
+        self.drift = Drift(2.0, "other hours") if self._turns <= 0 else Drift(0.5)
+        return self._turns == 0
+
+
+def test_once_demand_drifts_a_rung_is_made_at_once_and_not_at_midnight():
+    asked_min = []
+
+    def train(history, below):
+        asked_min.append(len(history.work))
+        made = Future()
+        made.set_result(None)
+        return made
+
+    watch = DriftsAt(turn=3)
+    ladder = Ladder(KEY, train, drift=watch).fit(series(np.ones(15 * 60)))
+    told = []
+    for _ in range(4 * 60):
+        ladder.update(1.0)
+        told.append(ladder.peaks().drift.because)
+    ladder.update(2.0, is_censored=True)
+    # The first with the bucket after the history, the other with the one after the third judgement.
+    assert [15 * 60 + 1, 17 * 60 + 1] == asked_min
+    assert (["", "other hours"], 2 * 60 - 1) == (sorted(set(told)), told.index("other hours"))
+    assert [(1.0, False)] * (19 * 60) + [(2.0, True)] == watch.heard
+    ladder.fit(series([1.0]))
+    assert (1.0, False) == watch.heard[-1]

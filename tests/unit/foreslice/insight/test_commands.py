@@ -62,6 +62,13 @@ def test_an_explanation_has_need_forecast_and_what_would_be_done(seen):
     assert [] == told["changes"]
 
 
+def test_an_explanation_says_that_demand_is_like_that_of_no_day_before(seen):
+    told = explanation(seen, seen.workloads[0])
+    told["forecast"]["drift"] = {"times_limit": 1.4, "because": "nothing came in the last 12 h"}
+    line = "           demand is like that of no day before: nothing came in the last 12 h"
+    assert line in [*as_text(told)]
+
+
 def test_an_explanation_has_what_holds_all_and_nothing_of_other_workloads(seen):
     ours = ["demand now is not read: http://prometheus:9090 does not answer", "default/chat: no forecast"]
     tick = replace(seen.tick, conditions=(*ours, "default/idle: no such Deployment"))
