@@ -88,6 +88,7 @@ def test_one_hour_alone_tells_nothing():
 
 
 def test_a_week_and_a_day_have_to_be_known():
+    assert 7 * DAY < LEAST_DAYS * DAY <= len(office(8))
     work = office(LEAST_DAYS)
     assert (None, True) == (judged(work[:-1]), judged(work) is not None)
     work[5] = math.nan
