@@ -158,3 +158,10 @@ def test_half_hours_of_which_most_is_unknown_are_unknown():
         watch.append(math.nan if minute % STEP < STEP // 2 + 1 else 1.0, is_censored=False)
     watch.judge()
     assert watch.drift is None
+
+
+def test_a_night_of_next_to_nothing_that_is_three_times_as_much_is_nothing():
+    demand = office(DAYS + 1)
+    work = np.where(demand < 30, demand * 1e-4, demand)[: DAYS * DAY + 5 * HOURS]
+    work[-LOOK:] *= 3
+    assert judged(work).times_limit < 1
