@@ -1,6 +1,7 @@
 """Workloads are held off, given back, and looked after by the watchdog, on a real API server."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -19,7 +20,9 @@ from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import until
 from tests.cluster.shop import SHOP
 from tests.cluster.test_kube_execution import GOAL, TERMS, wanted_now
-from tests.contract.test_cluster_contract import START_S, WEB, WHOLE, change, standing
+from tests.contract.test_beside_contract import BESIDE
+from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, change, deployment, standing
+from tests.property.test_crash_points import Acting
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 SETTINGS = """
@@ -113,6 +116,50 @@ def test_a_workload_is_given_back_on_its_own_deployment_and_copies_are_gone(shop
     assert ["web"] == [body["metadata"]["name"] for body in shop.list(DEPLOYMENTS)]
     assert ["web-gpu"] == [body["metadata"]["name"] for body in shop.list(CLAIM_TEMPLATES)]
     assert Mode.FORECAST_ONLY == standing(cluster).permits
+
+
+@pytest.fixture
+def flanked(shop, settings):
+    """A shop whose owner has a Deployment on halves beside `web`, at zero, and says so in settings."""
+    settings.write_text(settings.read_text().replace("mode: full", "mode: full, variants: [by-owner]"))
+    with shop.open(beside=BESIDE) as opened:
+        for body in deployment("by-owner", 0, HALF):
+            shop.create(opened, body)
+        until(lambda: not standing(opened).left_out)
+        yield opened
+
+
+def test_what_is_on_its_owners_other_deployment_is_given_back_and_that_one_stays(
+    shop, flanked, settings, capsys
+):
+    process, began_s = Acting(flanked, {HALF: 2}, need_keep=0.5), WallClock().now_s()
+
+    def tick():
+        process.tick(began_s)
+        return Configuration({HALF: 2}) == standing(flanked).ready
+
+    until(tick, every_s=0.2)
+
+    run_restore(settings, ["shop/web"], every=False, wait="2m", as_json=True)
+
+    assert [] == answer(capsys)["ended"]
+    until(lambda: Configuration({WHOLE: 1}) == standing(flanked).ready)
+    assert ["by-owner", "web"] == sorted(body["metadata"]["name"] for body in shop.list(DEPLOYMENTS))
+    assert ["by-owner-gpu", "web-gpu"] == sorted(
+        body["metadata"]["name"] for body in shop.list(CLAIM_TEMPLATES)
+    )
+
+
+def test_the_watchdog_raises_what_stood_on_its_owners_other_deployment_there(flanked, settings, capsys):
+    before = Configuration({WHOLE: 1, HALF: 1})
+    flanked.record(replace(change(), start=before))
+
+    run_watchdog(settings, after="10m", as_json=True)
+
+    assert [("by-owner", 1, "done")] == [
+        (step["variant"], step["replicas"], step["outcome"]) for step in answer(capsys)["steps"]
+    ]
+    until(lambda: before == standing(flanked).ready)
 
 
 def test_while_somebody_leads_the_watchdog_does_nothing(cluster, settings, lease, capsys):

@@ -1,7 +1,7 @@
 """Change sets for any fleet and any goal: what they are made of, and that writing them down loses nothing."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +66,22 @@ def test_the_diff_of_an_applied_diff_is_empty(variants, target):
 
     assert target.goal == fleet(after).standing(KEY).wanted
     assert () == diff(fleet(after), [target], 0.0)[0].steps
+
+
+@given(deployments, st.data(), goals)
+def test_of_one_shape_what_an_owner_made_is_added_to_and_copies_are_taken_from_first(held, data, target):
+    own, *others = held
+    kinds = [data.draw(st.booleans()) for _ in others]
+    others = [replace(v, is_beside=is_beside) for v, is_beside in zip(others, kinds, strict=True)]
+    variants = [own, *sorted(others, key=lambda v: not v.is_beside)]
+    [change] = diff(fleet(variants), [target], 0.0)
+
+    left = {v.name: v.wanted for v in variants} | {step.variant: step.replicas for step in change.steps}
+    copies = [v for v in variants if v.is_copy]
+    for owned in (v for v in variants if not v.is_copy):
+        same = [copy for copy in copies if copy.shape == owned.shape]
+        assert all(left[copy.name] <= copy.wanted for copy in same)
+        assert left[owned.name] >= owned.wanted or not any(left[copy.name] for copy in same)
 
 
 @given(deployments, goals)

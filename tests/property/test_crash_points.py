@@ -38,17 +38,18 @@ KEY = WEB.key
 
 
 class Acting:
-    """A process that takes the workload to a goal; what it needs to know it reads from the cluster."""
+    """A process that takes a workload to a goal; what it needs to know it reads from the cluster."""
 
-    def __init__(self, cluster, goal, need_keep=0.9):
+    def __init__(self, cluster, goal, need_keep=0.9, key=KEY):
         self._cluster = cluster
+        self._key = key
         self._executor = Executor(cluster)
         self._goal = Configuration(goal)
-        self._terms = {KEY: Terms(Mode.FULL, Router.LEAST_LOADED, 1, CAPACITIES, need_keep)}
+        self._terms = {key: Terms(Mode.FULL, Router.LEAST_LOADED, 1, CAPACITIES, need_keep)}
 
     def tick(self, at_s):
-        fleet = self._cluster.view([KEY])
-        changes = diff(fleet, [Return(KEY, self._goal, ("needed",))], at_s)
+        fleet = self._cluster.view([self._key])
+        changes = diff(fleet, [Return(self._key, self._goal, ("needed",))], at_s)
         self._executor.run(changes, self._terms, at_s)
 
 
