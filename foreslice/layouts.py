@@ -10,8 +10,9 @@ from actuator.inventory.layouts import advertised, card_layouts
 from actuator.inventory.nodes import NodeView, node_view, shown_by
 from actuator.inventory.understand import Dump, dump_of, understand
 from actuator.layouts.change import NodeChange, change_of
-from actuator.layouts.node import cards_of, edited, may_be_cleared, unready
-from actuator.manifest import Json, labels_of
+from actuator.layouts.node import cards_of, edited, may_be_cleared, published_of, unready
+from actuator.manifest import Json, key_of, labels_of
+from actuator.objects.slices import Inventory, SliceReader
 from fleet.boards import BOARDS, Board
 from fleet.errors import InputError
 from foreslice import output, show
@@ -24,6 +25,7 @@ _NODE_LABEL = "nvidia.com/node-name"
 @dataclass(frozen=True, slots=True)
 class _Seen:
     dump: Dump
+    inventory: Inventory
     nodes: tuple[NodeView, ...]
 
     def node(self, name: str) -> NodeView:
@@ -103,7 +105,7 @@ def show_change(paths: Sequence[Path], node: str, to: str, *, as_json: bool) -> 
     board, cards = _board(view), cards_of(view)
     before, after = (card_layouts(seen.entries(name), cards, board) for name in (now, to))
     change = change_of(board, before, after, _offered(seen.dump, node))
-    must_go = sorted(_in_the_way(seen.dump, view, change))
+    must_go = sorted(_in_the_way(seen, view, change))
     by_hand = edited((view.layout_config, to), seen.dump.configs)
     objections = [*change.objections, *by_hand, *unready(view)]
     if as_json:
@@ -134,8 +136,12 @@ def _seen(paths: Sequence[Path]) -> _Seen:
     documents = [document for path in paths for document in objects_in(path)]
     with as_the_api_has_it(", ".join(map(str, paths))):
         dump = dump_of(documents)
-        nodes = tuple(node_view(body, dump.configs)[0] for body in dump.of("Node"))
-    return _Seen(dump, nodes)
+        inventory = SliceReader().read(dump.of("ResourceSlice"))
+        nodes = tuple(
+            node_view(body, dump.configs, inventory.devices_of(key_of(body).name))[0]
+            for body in dump.of("Node")
+        )
+    return _Seen(dump, inventory, nodes)
 
 
 def _board(view: NodeView) -> Board:
@@ -154,13 +160,15 @@ def _offered(dump: Dump, node: str) -> frozenset[str] | None:
     return None
 
 
-def _in_the_way(dump: Dump, view: NodeView, change: NodeChange) -> Iterator[str]:
+def _in_the_way(seen: _Seen, view: NodeView, change: NodeChange) -> Iterator[str]:
     """Yield the pods that have to go first."""
+    dump = seen.dump
+    held = published_of(view.name, seen.inventory, dump.of("ResourceClaim")).held
     for tenant in understand(dump)["tenants"]:
         pod = next((p for p in dump.of("Pod") if _name(p) == tenant["pod"]), None)
         if pod is None or pod["spec"].get("nodeName") != view.name:
             continue
-        if may_be_cleared(pod, view, change):
+        if may_be_cleared(pod, view, change, held.get(tenant["pod"], frozenset())):
             yield tenant["pod"]
 
 

@@ -23,6 +23,7 @@ from actuator.layouts.named import entries_of, name_of
 from actuator.layouts.node import CONFIG_LABEL, Wish, cards_of, changes_of, progress_of, unready
 from actuator.manifest import Json, key_of, labels_of
 from actuator.objects.plugged import takes_pods
+from actuator.objects.slices import Inventory
 from allocator.decide import Question
 from allocator.layouts import Cuts, NodeCuts, Relayout, frees_of, relayouts
 from allocator.need import NeedTable
@@ -70,13 +71,15 @@ class Repartition:
         followed = self._under_way.followed()
         try:
             bodies, configs = self._door.nodes(), configs_in(self._door.file()[0], "the MIG manager's file")
+            inventory = self._door.published()
         except (InputError, RefusedError, UnavailableError) as error:
             self._planned, self._said = (), (f"layouts are not planned: {error}",)
             return
         self._under_way.forget(followed, {key_of(b).name for b in bodies if is_under_way(progress_of(b))})
         mine = self._rules.of(bodies)
-        self._resume(mine, configs, now_s)
-        free = {key_of(b).name: c for b in mine if (c := self._cuts(b, configs, now_s)) is not None}
+        self._resume(mine, configs, inventory, now_s)
+        cuts = ((key_of(body).name, self._cuts(body, configs, inventory, now_s)) for body in mine)
+        free = {name: cut for name, cut in cuts if cut is not None}
         took_s = self._rules.took_s(map(changes_of, mine))
         nodes = list(free.values())
         self._planned, changing = (), len(nodes)
@@ -126,12 +129,12 @@ class Repartition:
             self._planned, self._said = (), ()
         yield f"node {begun.node}: {step.act}: {step.because}"
 
-    def _resume(self, bodies: Sequence[Json], configs: Configs, now_s: float) -> None:
+    def _resume(self, bodies: Sequence[Json], configs: Configs, inventory: Inventory, now_s: float) -> None:
         """Go on with nodes that somebody has begun with, an earlier process or a person by command."""
         followed = {begun.node for begun in self._under_way.followed()}
         for body in bodies:
             name, progress = key_of(body).name, progress_of(body)
-            view, _ = node_view(body, configs)
+            view, _ = node_view(body, configs, inventory.devices_of(name))
             if not is_under_way(progress) or name in followed or self._under_way.is_left(name, now_s):
                 continue
             if progress.goal not in configs or view.board not in BOARDS:
@@ -150,10 +153,11 @@ class Repartition:
         if self._under_way.begun is None and held and not first:
             self._under_way.begun = _as_it_is(held[0], configs)
 
-    def _cuts(self, body: Json, configs: Configs, now_s: float) -> NodeCuts | None:
+    def _cuts(self, body: Json, configs: Configs, inventory: Inventory, now_s: float) -> NodeCuts | None:
         """Return what a node is cut into, `None` where its layout is not ours to change now."""
-        view, _ = node_view(body, configs)
-        name, shown = view.name, shown_by(view, configs)
+        name = key_of(body).name
+        view, _ = node_view(body, configs, inventory.devices_of(name))
+        shown = shown_by(view, configs)
         rests = self._rules.rests(progress_of(body), changes_of(body), now_s)
         is_closed = not takes_pods(body) and not _is_only_held(body, configs)
         if rests or self._under_way.is_left(name, now_s) or is_closed or any(unready(view)):

@@ -12,12 +12,14 @@ from actuator.layouts.named import Cut, entries_of
 from actuator.layouts.node import CONFIG_LABEL, TAINT
 from actuator.manifest import Json, labels_of, selects, version_of
 from actuator.mechanisms.device_plugin import PRODUCT_LABEL
+from actuator.objects.slices import Inventory, SliceReader
 from fleet.boards import Board
 from fleet.errors import ConflictError, RefusedError
-from simulator.api import BUDGET, CONFIG_MAP, NODE, POD, Api
+from simulator.api import BUDGET, CLAIM, CONFIG_MAP, NODE, POD, SLICE, Api
 from simulator.clock import Clock
 from simulator.labels import label
 from simulator.mig_manager import STATE, Fault, MigManager, Times
+from simulator.offering import ByDriver, ByPlugin
 
 NAMESPACE, CONFIG_MAP_NAME, FILE = "gpu-operator", "default-mig-parted-config", "config.yaml"
 FIRST = "first-{number}"
@@ -26,19 +28,21 @@ FIRST = "first-{number}"
 
 @dataclass(frozen=True, slots=True)
 class Managed:
-    """Nodes whose cards a MIG manager cuts and a device plugin offers.
+    """Nodes whose cards a MIG manager cuts, and a device plugin offers or DRA's driver.
 
     Attributes:
         cuts: What the cards of each node are cut into to begin with.
         times: How long the parts of a change take.
         fault: Asked once a change: what goes wrong with it.
         namespace: Where the managers' ConfigMap is.
+        is_claimed: DRA's driver offers them.
     """
 
     cuts: tuple[tuple[Cut, ...], ...]
     times: Times = field(default_factory=Times)
     fault: Callable[[], Fault] = lambda: Fault.NONE
     namespace: str = NAMESPACE
+    is_claimed: bool = False
 
 
 def start_managers(api: Api, clock: Clock, nodes: Sequence[str], board: Board, managed: Managed) -> None:
@@ -57,7 +61,8 @@ def start_managers(api: Api, clock: Clock, nodes: Sequence[str], board: Board, m
     for node, name, cuts in zip(nodes, configs, managed.cuts, strict=True):
         label(api, node, {PRODUCT_LABEL: product, CONFIG_LABEL: name, STATE: "success"})
         cards = [(board, cut) for cut in cuts]
-        MigManager(api, clock, node, cards, file, managed.times, managed.fault)
+        offering = ByDriver(api, node) if managed.is_claimed else ByPlugin(api, node)
+        MigManager(api, clock, node, cards, file, managed.times, managed.fault, offering)
 
 
 class EmbeddedNodes:
@@ -65,6 +70,7 @@ class EmbeddedNodes:
 
     def __init__(self, api: Api) -> None:
         self._api = api
+        self._slices = SliceReader()
 
     def node(self, name: str) -> Json:
         """Return a Node; `ConflictError` if there is none."""
@@ -91,6 +97,15 @@ class EmbeddedNodes:
         body = self._api.get(CONFIG_MAP, NAMESPACE, CONFIG_MAP_NAME) or {}
         metadata = {**body["metadata"], "resourceVersion": version}
         self._api.replace({**body, "metadata": metadata, "data": {FILE: text}})
+
+    def published(self, node: str = "") -> Inventory:
+        """Return what NVIDIA's DRA driver publishes of a node, `""` = of all; nothing where there is none."""
+        bodies = self._api.list(SLICE)
+        return self._slices.read([body for body in bodies if node in {"", body["spec"].get("nodeName")}])
+
+    def claims(self) -> Sequence[Json]:
+        """Return every ResourceClaim."""
+        return self._api.list(CLAIM)
 
     def mark(
         self, node: Json, labels: Mapping[str, str], notes: Mapping[str, str | None], *, is_held: bool

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from actuator.mechanisms.device_plugin import resource_of
+from actuator.mechanisms.dra import Ask, claim_template, request_of
+from fleet.boards import Board
 from fleet.shape import Shape
 from fleet.workload import Workload, WorkloadKey
 from simulator.api import CLAIM_TEMPLATE, DEPLOYMENT, Json
@@ -31,8 +33,15 @@ def whole_gpu_template(namespace: str) -> Json:
     }
 
 
-def deployment(workload: Workload, replicas: int, *, has_sleep_mode: bool = False) -> Json:
-    """Return the Deployment of a tenant whose replicas each take a whole GPU."""
+def shape_template(namespace: str, board: Board, shape: Shape) -> Json:
+    """Return the ResourceClaimTemplate for one shape, as an owner of claims would write it."""
+    return claim_template(namespace, board, shape, Ask("gpu", request_of(board, shape)))
+
+
+def deployment(
+    workload: Workload, replicas: int, *, has_sleep_mode: bool = False, template: str = WHOLE_GPU
+) -> Json:
+    """Return the Deployment of a tenant whose replicas each make a claim from a template."""
     labels = {NAME_LABEL: workload.key.name}
     container: Json = {
         "name": "engine",
@@ -54,7 +63,7 @@ def deployment(workload: Workload, replicas: int, *, has_sleep_mode: bool = Fals
                 "metadata": {"labels": dict(labels)},
                 "spec": {
                     "terminationGracePeriodSeconds": _GRACE_S,
-                    "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": WHOLE_GPU}],
+                    "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}],
                     "containers": [container],
                 },
             },

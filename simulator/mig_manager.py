@@ -1,4 +1,4 @@
-"""NVIDIA's MIG manager and device plugin on one node, as they are seen from outside: labels and allocatable.
+"""NVIDIA's MIG manager on one node, as it is seen from outside: labels, and what is offered after it.
 
 The order of labels is that which mig-parted's own code wrote on a Node of a real API server (v0.15.0,
 hardware commands replaced); a card whose layout differs is cleared and built anew, and if one card's MIG mode
@@ -8,7 +8,6 @@ figure; the defaults lie within the bounds of the code (1 s polls, waits of up t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -19,14 +18,13 @@ from actuator.layouts.format import Configs, configs_in
 from actuator.layouts.named import Cut
 from actuator.layouts.node import CONFIG_LABEL, OPERAND_LABELS, PAUSED
 from actuator.manifest import labels_of
-from actuator.mechanisms.device_plugin import GPU, resource_of
-from actuator.objects.granted import resources_asked
 from fleet.boards import Board
 from fleet.errors import InputError
 from fleet.mig import realise
-from simulator.api import NODE, POD, Api, Event
+from simulator.api import NODE, Api, Event
 from simulator.clock import Clock
 from simulator.labels import label
+from simulator.offering import ByPlugin, Offering
 from simulator.workqueue import WorkQueue
 
 STATE = f"{CONFIG_LABEL}.state"
@@ -88,6 +86,7 @@ class MigManager:
         config_file: Returns the text of the manager's file as its pod sees it.
         times: How long things take.
         fault: Asked once a change: what goes wrong with it.
+        offering: What starts anew with a change and offers the cards; default: the device plugin.
     """
 
     def __init__(
@@ -99,6 +98,7 @@ class MigManager:
         config_file: Callable[[], str],
         times: Times,
         fault: Callable[[], Fault],
+        offering: Offering | None = None,
     ) -> None:
         self._api = api
         self._clock = clock
@@ -108,6 +108,7 @@ class MigManager:
         self._config_file = config_file
         self._times = times
         self._fault = fault
+        self._offering = offering or ByPlugin(api, node)
         self._seen: str | None = None
         self._offers: WorkQueue[str] = WorkQueue(clock, self._offer)
         self._changes: WorkQueue[str] = WorkQueue(clock, self._begin)
@@ -188,13 +189,7 @@ class MigManager:
         pairs = list(zip(self.cuts, cuts, strict=True))
         toggles = any((old is None) != (new is None) for old, new in pairs)
         cleared = [old for old, new in pairs if old != new or (toggles and old is not None)]
-        resources = {resource_of(p) for cut in cleared for p in ([None] if cut is None else cut)}
-        return any(
-            resources & resources_asked(pod["spec"]).keys()
-            for pod in self._api.list(POD)
-            if pod["spec"].get("nodeName") == self._node
-            and pod["status"].get("phase") not in {"Succeeded", "Failed"}
-        )
+        return self._offering.is_busy({p for cut in cleared for p in ([None] if cut is None else cut)})
 
     def _end(self, state: str) -> None:
         self._label({**self._operands("true"), STATE: state})
@@ -208,21 +203,13 @@ class MigManager:
         label(self._api, self._node, labels)
 
     def _offer(self, _: str) -> None:
-        """Publish what the device plugin finds."""
-        body = self._api.get(NODE, None, self._node)
-        if body is None:
-            return
-        counts: Counter[str] = Counter({GPU: 0})
-        for board, cut in zip(self._boards, self.cuts, strict=True):
-            if cut is None:
-                counts[GPU] += 1
-            elif not self._hollow and realise(board, cut) is not None:
-                counts.update({resource_of(profile): count for profile, count in cut.items()})
-        status = dict(body.get("status") or {})
-        for part in ("capacity", "allocatable"):
-            others = {n: a for n, a in (status.get(part) or {}).items() if not n.startswith("nvidia.com/")}
-            status[part] = others | {name: str(count) for name, count in counts.items()}
-        self._api.replace_status({**body, "status": status})
+        """Have what is there offered; of a card whose instances cannot all exist there is none."""
+        self._offering.show(
+            [
+                (board, {} if cut is not None and (self._hollow or realise(board, cut) is None) else cut)
+                for board, cut in zip(self._boards, self.cuts, strict=True)
+            ]
+        )
 
 
 def _made(wanted: Mapping[str, int], fault: Fault) -> Mapping[str, int]:

@@ -20,7 +20,7 @@ from fleet.workload import Workload, WorkloadKey
 from predictor.ports import WorkSeries
 from simulator.account import Summary, summary
 from simulator.agents import start_control_plane, start_nodes
-from simulator.api import Json
+from simulator.api import CLAIM_TEMPLATE, Json
 from simulator.clock import VirtualClock
 from simulator.cluster import EmbeddedCluster
 from simulator.containers import EngineContainers
@@ -28,7 +28,7 @@ from simulator.delays import ENGINE_INIT, Delays, LogNormal
 from simulator.engine import Engines
 from simulator.journal import Journal
 from simulator.layouts import Managed, start_managers
-from simulator.manifests import deployment, plugged_deployment, whole_gpu_template
+from simulator.manifests import deployment, plugged_deployment, shape_template, whole_gpu_template
 from simulator.metrics import SCRAPE_S, EmbeddedMetrics, Past
 from simulator.node import NodeAgent
 from simulator.observer import Observer
@@ -61,7 +61,7 @@ class WorldSpec:
         naps: How long sleeping and waking take, `None` = as published.
         engine_init: How long engines take to load.
         crashing: MIG profiles on which no engine ever comes to serve.
-        managed: MIG managers and device plugins cut and offer the cards, `None` = DRA with dynamic MIG.
+        managed: MIG managers cut the cards, `None` = DRA's driver does as claims come (dynamic MIG).
         begins: Shape and replicas that tenants begin with; default: the whole cards that they were sized to.
     """
 
@@ -170,7 +170,13 @@ class World:
         sized = Shape(self.spec.board.id), self.replicas[workload.key]
         if self.spec.managed is None:
             return deployment(workload, sized[1], has_sleep_mode=self.spec.sleepers > 0)
-        return plugged_deployment(workload, *self.spec.begins.get(workload.key, sized))
+        shape, replicas = self.spec.begins.get(workload.key, sized)
+        if not self.spec.managed.is_claimed:
+            return plugged_deployment(workload, shape, replicas)
+        template = shape_template(workload.key.namespace, self.spec.board, shape)
+        if self.store.get(CLAIM_TEMPLATE, workload.key.namespace, template["metadata"]["name"]) is None:
+            self.store.create(template)
+        return deployment(workload, replicas, template=template["metadata"]["name"])
 
     def _turned(self, pod: str, state: EngineState) -> None:
         self.engines.advance(self.clock.now_s)

@@ -6,7 +6,7 @@ pkg/mig/reconfigure (pending, rebooting, success, failed).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from actuator.inventory.findings import Finding, error, warning
@@ -15,6 +15,7 @@ from actuator.manifest import Json, labels_of
 from actuator.mechanisms.device_plugin import GPU
 from actuator.objects.nodes import board_of, offered_by
 from fleet.boards import BOARDS
+from fleet.devices import Device
 
 _LOST = "-MIG-INVALID"
 _UNTOUCHED = "all-disabled"
@@ -41,6 +42,7 @@ class NodeView:
         layout_state: What the evidence says of it: as-planned, failed, lost, changing, drifted, or unknown.
         layouts: What the wanted configuration makes of each card, where it is known.
         is_single: Instances are offered as if they were cards: MIG strategy `single`.
+        is_dynamic: NVIDIA's DRA driver cuts the cards as claims come, so that nobody else may.
     """
 
     name: str
@@ -55,16 +57,20 @@ class NodeView:
     layout_state: str
     layouts: tuple[CardLayout, ...] = field(default=())
     is_single: bool = False
+    is_dynamic: bool = False
 
 
-def node_view(node: Json, configs: Configs) -> tuple[NodeView, list[Finding]]:
+def node_view(
+    node: Json, configs: Configs, published: Sequence[Device] = ()
+) -> tuple[NodeView, list[Finding]]:
     """Return what a node offers, and what is wrong with it.
 
     Args:
         node: The Node.
         configs: Configurations of the MIG manager, by name; empty if they are not known.
+        published: What NVIDIA's DRA driver publishes of the node.
     """
-    labels, offered = labels_of(node), offered_by(node)
+    labels, offered = labels_of(node), offered_by(node, published)
     board, visible = board_of(offered.product), offered.whole + offered.unhealthy
     config = str(labels.get("nvidia.com/mig.config", ""))
     gpus = visible if config not in configs else _cards(configs[config], visible)
@@ -88,6 +94,7 @@ def node_view(node: Json, configs: Configs) -> tuple[NodeView, list[Finding]]:
         ),
         layouts=layouts,
         is_single=offered.single is not None,
+        is_dynamic=offered.is_dynamic,
     )
     return view, _findings(view, configs)
 

@@ -17,7 +17,7 @@ from actuator.inventory.nodes import Configs, NodeView, node_view
 from actuator.inventory.versions import as_v1
 from actuator.manifest import Json, key_of, labels_of
 from actuator.mechanisms.device_plugin import GPU
-from actuator.objects.slices import SliceReader
+from actuator.objects.slices import Inventory, SliceReader
 from fleet.errors import InputError
 from fleet.ledgers.queues import UNLIMITED, Queues, queues_of
 
@@ -68,9 +68,9 @@ def dump_of(documents: Iterable[object], logs: str = "", now_s: float | None = N
 
 def understand(dump: Dump) -> Json:
     """Return what a dump shows of nodes, cards, devices, shares, queues and tenants, and the findings."""
-    nodes, findings = _nodes(dump)
     slices, pods = dump.of("ResourceSlice"), dump.of("Pod")
     inventory = SliceReader().read(slices)
+    nodes, findings = _nodes(dump, inventory)
     devices, found = claims.device_view(inventory, dump.of("ResourceClaim"), pods, dump.now_s)
     findings += found + claims.taint_rule_findings(dump.of("DeviceTaintRule"), dump.of("ResourceClaim"))
     config_maps = {(key_of(body).namespace, key_of(body).name): body for body in dump.of("ConfigMap")}
@@ -139,12 +139,12 @@ def _configs_in(config_map: Json) -> dict[str, list[Json]]:
     return found
 
 
-def _nodes(dump: Dump) -> tuple[list[NodeView], list[Finding]]:
+def _nodes(dump: Dump, inventory: Inventory) -> tuple[list[NodeView], list[Finding]]:
     views, findings = [], []
     for node in dump.of("Node"):
         if not any(GPU in name or "mig" in name for name in labels_of(node)) and not _offers(node):
             continue
-        view, found = node_view(node, dump.configs)
+        view, found = node_view(node, dump.configs, inventory.devices_of(key_of(node).name))
         cards = hami.registered(node)
         if cards is not None:
             found.append(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.errors import NotFoundError
@@ -10,14 +11,15 @@ from actuator.kube.resources import Resource
 from actuator.manifest import Json
 from fleet.errors import RefusedError
 
+ALL: Mapping[str, str] = MappingProxyType({})
 PAGE = 500
 """Objects in one answer to a list, which bounds the memory that reading it takes."""
 
 
-def listed(server: ApiServer, path: str) -> tuple[list[Json], str]:
-    """Return every object of a path, and the version as of which they are."""
+def listed(server: ApiServer, path: str, where: Mapping[str, str] = ALL) -> tuple[list[Json], str]:
+    """Return every object of a path that `where` selects, and the version as of which they are."""
     bodies: list[Json] = []
-    query: Json = {"limit": PAGE}
+    query: Json = {"limit": PAGE, **where}
     while True:
         page = server.request("GET", path, query=query)
         bodies += page["items"]

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from actuator.kube.apiserver import MERGE, ApiServer
 from actuator.kube.errors import NotFoundError
-from actuator.kube.listing import Lister
-from actuator.kube.resources import CONFIG_MAPS, NODES, PODS
+from actuator.kube.listing import Lister, listed
+from actuator.kube.resources import CLAIMS, CONFIG_MAPS, NODES, PODS, SLICES, Resource
 from actuator.layouts.node import TAINT
 from actuator.manifest import Json, version_of
+from actuator.objects.slices import Inventory, SliceReader
 from fleet.errors import InputError, RefusedError, UnavailableError
 
 FILE = "config.yaml"
@@ -97,6 +98,30 @@ class _Door:
 
 class NodeDoor(_Door):
     """Implements `actuator.layouts.hands.Door`: the ConfigMap is the MIG manager's, with one file."""
+
+    def __init__(
+        self, server: ApiServer, namespace: str, config_map: str, fence: Callable[[], object]
+    ) -> None:
+        super().__init__(server, namespace, config_map, fence)
+        # Plans are made beside the tick, and what a reader is not shown it forgets.
+        self._every, self._one = SliceReader(), SliceReader()
+
+    def published(self, node: str = "") -> Inventory:
+        """Return what NVIDIA's DRA driver publishes of a node, `""` = of all; nothing where there is none."""
+        if not node:
+            return self._every.read(self._some(SLICES, {}))
+        return self._one.read(self._some(SLICES, {"fieldSelector": f"spec.nodeName={node}"}))
+
+    def claims(self) -> Sequence[Json]:
+        """Return every ResourceClaim."""
+        return self._some(CLAIMS, {})
+
+    def _some(self, resource: Resource, query: Json) -> Sequence[Json]:
+        """Return the objects of a resource, none where it is not served."""
+        try:
+            return listed(self._server, resource.path(), query)[0]
+        except NotFoundError:
+            return []
 
     def file(self) -> tuple[str, str]:
         """Return the manager's file and its version; `InputError` if there is no such ConfigMap or key."""

@@ -18,10 +18,12 @@ from actuator.layouts.node import (
     Wish,
     annotations_of,
     layouts_in_use,
+    published_of,
     seen_of,
 )
 from actuator.layouts.rollout import Act, Step, next_step
 from actuator.manifest import Json, key_of, labels_of
+from actuator.objects.slices import Inventory
 from fleet.errors import ConflictError, RefusedError
 
 MARKS = frozenset({Act.HOLD, Act.LABEL, Act.RELEASE})
@@ -68,6 +70,14 @@ class Door(Nodes, Protocol):
         """Write the manager's file."""
         ...
 
+    def published(self, node: str = "") -> Inventory:
+        """Return what NVIDIA's DRA driver publishes of a node, `""` = of all; nothing where there is none."""
+        ...
+
+    def claims(self) -> Sequence[Json]:
+        """Return every ResourceClaim."""
+        ...
+
 
 def turn(
     door: Door,
@@ -92,8 +102,9 @@ def turn(
     body = door.node(node)
     wish = replace(wish, name=wish.on(body))
     text, version = door.file()
-    pods = door.pods_on(node)
-    seen = seen_of(body, pods, configs_in(text, "the MIG manager's file"), wish, keeps)
+    pods, inventory = door.pods_on(node), door.published(node)
+    published = published_of(node, inventory, door.claims() if inventory.gpus else ())
+    seen = seen_of(body, pods, configs_in(text, "the MIG manager's file"), wish, keeps, published)
     step = next_step(seen, wish.name, now_s)
     if is_dry:
         return step

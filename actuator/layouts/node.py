@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from actuator.inventory.layouts import CardLayout, advertised, card_layouts
@@ -19,7 +20,10 @@ from actuator.objects.granted import resources_asked
 from actuator.objects.plugged import LAYOUT_TAINT
 from actuator.objects.pods import is_over
 from actuator.objects.restraints import spared_by
+from actuator.objects.slices import Inventory
+from actuator.objects.standings import granted
 from fleet.boards import BOARDS
+from fleet.devices import Device
 
 CONFIG_LABEL = "nvidia.com/mig.config"
 OPERAND_LABELS = "nvidia.com/gpu.deploy."
@@ -33,6 +37,9 @@ CHANGES = f"{GROUP}/layout-changes"
 """Annotation of a node: when its last changes ended and how long they took, seconds, newest first."""
 
 KEPT_CHANGES = 10
+
+DYNAMIC = "NVIDIA's DRA driver cuts its cards as claims come (dynamic MIG)"
+"""It destroys what others make of them (kubernetes-sigs/dra-driver-nvidia-gpu, DestroyUnknownMIGDevices)."""
 
 TAINT = {"key": LAYOUT_TAINT, "value": "changing", "effect": "NoSchedule"}
 """Keeps new pods away while a node changes; one of ours, and the only one that is ever touched."""
@@ -60,8 +67,41 @@ class Wish:
         return name_of(self.entries, after=str(labels_of(node).get(CONFIG_LABEL, "")))
 
 
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What NVIDIA's DRA driver offers of a node, and what pods hold of it.
+
+    Attributes:
+        devices: What it publishes; empty where a device plugin offers the cards.
+        held: Profiles by pod, `None` = a whole card.
+    """
+
+    devices: tuple[Device, ...] = ()
+    held: Mapping[str, frozenset[str | None]] = field(default_factory=dict, hash=False)
+
+
+UNPUBLISHED = Published()
+
+
+def published_of(node: str, inventory: Inventory, claims: Iterable[Json]) -> Published:
+    """Return what the driver offers of a node, and what pods hold of it by their claims."""
+    devices = {device.id: device for device in inventory.devices_of(node)}
+    held: defaultdict[str, set[str | None]] = defaultdict(set)
+    for claim in claims if devices else ():
+        ids = ((result["pool"], result["device"]) for result in granted(claim))
+        profiles = {devices[each].profile for each in ids if each in devices}
+        for user in (claim.get("status") or {}).get("reservedFor") or ():
+            held[f"{key_of(claim).namespace}/{user['name']}"] |= profiles
+    return Published(tuple(devices.values()), {pod: frozenset(found) for pod, found in held.items()})
+
+
 def seen_of(
-    node: Json, pods: Sequence[Json], configs: Configs, wish: Wish, keeps: Callable[[Json], str]
+    node: Json,
+    pods: Sequence[Json],
+    configs: Configs,
+    wish: Wish,
+    keeps: Callable[[Json], str],
+    published: Published = UNPUBLISHED,
 ) -> Seen:
     """Return a node as it is, and what its change takes.
 
@@ -71,9 +111,10 @@ def seen_of(
         configs: Configurations of the manager's file.
         wish: What the node is to become.
         keeps: Why a pod may not be evicted now, empty = it may.
+        published: What DRA's driver offers of it, and who holds what.
     """
     progress, labels = progress_of(node), labels_of(node)
-    view, _ = node_view(node, configs)
+    view, _ = node_view(node, configs, published.devices)
     before = progress.before if progress is not None else view.layout_config
     change, objections = _change(view, configs, wish, is_begun=progress is not None)
     names = (wish.name, other_of(wish.name))
@@ -86,7 +127,9 @@ def seen_of(
         shows_before=before in configs and _shows(view, configs[before]),
         is_written=all(name in configs for name in names),
         is_held=is_held(node),
-        in_the_way=tuple(_in_the_way(pods, view, change, keeps)) if change is not None else (),
+        in_the_way=tuple(_in_the_way(pods, view, change, keeps, published.held))
+        if change is not None
+        else (),
         objections=(*objections, *by_hand),
         progress=progress,
     )
@@ -153,6 +196,8 @@ def _change(
     board = BOARDS.get(view.board)
     if board is None:
         return None, (f"product {view.product or '-'} is not known",)
+    if view.is_dynamic:
+        return None, (DYNAMIC,)
     shown = shown_by(view, configs)
     if shown is None or shown not in configs:
         # While it is changing it shows nothing whole, and what may stand against it was asked before.
@@ -165,6 +210,8 @@ def _change(
 
 def unready(view: NodeView) -> Iterator[str]:
     """Yield what speaks against any change of a node's layout now."""
+    if view.is_dynamic:
+        yield DYNAMIC
     if view.layout_state in {"changing", "failed", "lost"}:
         yield f"the last change of its layout is {view.layout_state}"
     if view.unhealthy_gpus:
@@ -178,20 +225,32 @@ def edited(names: Iterable[str], configs: Configs) -> Iterator[str]:
             yield f"configuration {name} was edited by hand: give it a name of its own"
 
 
-def may_be_cleared(pod: Json, view: NodeView, change: NodeChange) -> bool:
-    """Return whether a pod may be on a cleared card: which card it has, the device plugin does not say."""
-    held = {name.removesuffix(".shared") for name in resources_asked(pod["spec"])}
-    return any(resource_of(None if view.is_single else profile) in held for profile in change.frees)
+def may_be_cleared(
+    pod: Json, view: NodeView, change: NodeChange, held: frozenset[str | None] = frozenset()
+) -> bool:
+    """Return whether a pod may be on a cleared card: which card it has, the device plugin does not say.
+
+    `held` are the profiles that it holds by claims.
+    """
+    if change.frees & held:
+        return True
+    asked = {name.removesuffix(".shared") for name in resources_asked(pod["spec"])}
+    return any(resource_of(None if view.is_single else profile) in asked for profile in change.frees)
 
 
 def _in_the_way(
-    pods: Sequence[Json], view: NodeView, change: NodeChange, keeps: Callable[[Json], str]
+    pods: Sequence[Json],
+    view: NodeView,
+    change: NodeChange,
+    keeps: Callable[[Json], str],
+    held: Mapping[str, frozenset[str | None]],
 ) -> Iterator[tuple[str, str]]:
     """Yield pods that have to go first, with why one may not."""
     for pod in pods:
-        if not is_over(pod) and may_be_cleared(pod, view, change):
+        name = str(key_of(pod))
+        if not is_over(pod) and may_be_cleared(pod, view, change, held.get(name, frozenset())):
             is_going = "deletionTimestamp" in pod["metadata"]
-            yield str(key_of(pod)), "it is ending" if is_going else spared_by(pod) or keeps(pod)
+            yield name, "it is ending" if is_going else spared_by(pod) or keeps(pod)
 
 
 def _shows(view: NodeView, entries: Sequence[Mapping[str, Any]]) -> bool:

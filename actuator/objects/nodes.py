@@ -1,22 +1,24 @@
-"""What a node's own labels and resources say that its cards offer, read without any configuration."""
+"""What a node's labels and resources, or DRA's slices, say that its cards offer, without configuration."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from actuator.manifest import Json, labels_of
 from actuator.mechanisms.device_plugin import GPU, PRODUCT_LABEL, REPLICAS_LABEL, SHARED_GPU, profile_of
 from actuator.quantity import amount
 from fleet.boards import BOARDS, Board
+from fleet.devices import Device
 
 _SINGLE = re.compile(r"-MIG-(\d+g\..+)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """What NVIDIA's device plugin offers on a node.
+    """What NVIDIA's device plugin offers on a node, or its DRA driver.
 
     Attributes:
         labelled: Product as labelled.
@@ -27,6 +29,7 @@ class Offered:
         replicas: How often each card is offered; 1 where it is not time-sliced.
         single: Profile of the instances that are offered as if they were cards, `None` = none are.
         resource: What whole cards, or time slices of them, are called.
+        is_dynamic: The DRA driver cuts the cards as claims come: instances are what could be.
     """
 
     labelled: str
@@ -37,10 +40,37 @@ class Offered:
     replicas: int
     single: str | None
     resource: str = GPU
+    is_dynamic: bool = False
 
 
-def offered_by(node: Json) -> Offered:
-    """Return what a node offers, by its labels and what of its resources can be allocated."""
+def offered_by(node: Json, published: Sequence[Device] = ()) -> Offered:
+    """Return what a node offers, by its labels and what of its resources can be allocated.
+
+    Where NVIDIA's DRA driver publishes its cards, that counts in place of resources: kubelets keep those of a
+    device plugin that is gone.
+
+    Args:
+        node: The Node.
+        published: What the DRA driver publishes of it.
+    """
+    plugged = _plugged(node)
+    if not published:
+        return plugged
+    counts = Counter(device.profile for device in published)
+    return Offered(
+        labelled=plugged.labelled,
+        product=plugged.product or published[0].product,
+        whole=counts.pop(None, 0),
+        unhealthy=0,
+        instances={profile: counts[profile] for profile in sorted(filter(None, counts))},
+        replicas=1,
+        single=None,
+        is_dynamic=any(device.profile is not None and device.draws for device in published),
+    )
+
+
+def _plugged(node: Json) -> Offered:
+    """Return what a device plugin offers on a node."""
     status: Json = node.get("status") or {}
     labels = labels_of(node)
     labelled = str(labels.get(PRODUCT_LABEL, ""))

@@ -91,6 +91,16 @@ class Inventory:
         consumed = {name: amount(held) for name, held in result["consumedCapacity"].items()}
         return device.part(result.get("shareID", ""), consumed)
 
+    def devices_of(self, node: str) -> tuple[Device, ...]:
+        """Return what is published of a node, in order; empty where the driver offers nothing of it."""
+        return tuple(
+            device
+            for pool in self.pools
+            if pool.node == node
+            for device in pool.devices
+            if not device.part_of
+        )
+
     def kinds(self) -> tuple[tuple[Shape, Device], ...]:
         """Return one device of each kind that requests can tell apart, with its shape."""
         return self._kinds

@@ -164,9 +164,10 @@ class Settings(Group):
         if self.layouts is not None and self.cluster.kind != "kubernetes":
             raise misplaced(f"are those of Nodes, and cluster.kind is {self.cluster.kind}", "layouts")
         if self.layouts is not None:
-            served = "device-plugin" if self.layouts.manager else "time-slicing"
-            if all(w.mechanism != served for w in self.workloads):
-                raise misplaced(f"serve workloads with mechanism: {served}, and there is none", "layouts")
+            served = ("device-plugin", "dra") if self.layouts.manager else ("time-slicing",)
+            if all(w.mechanism not in served for w in self.workloads):
+                named = " or ".join(served)
+                raise misplaced(f"serve workloads with mechanism: {named}, and there is none", "layouts")
         return self
 
     @model_validator(mode="after")

@@ -185,9 +185,12 @@ class Days:
         first: Step of the day with which it begins; default: noon, else midnight.
         spare: Nodes more, cut for the night.
         scene: Others than the three.
+        is_claimed: DRA's driver offers the cards and not a device plugin.
     """
 
-    def __init__(self, faults=(), is_day=False, acting=True, first=None, spare=0, scene=None):
+    def __init__(
+        self, faults=(), is_day=False, acting=True, first=None, spare=0, scene=None, is_claimed=False
+    ):
         if scene is None:
             scene = three(is_day, (11 if is_day else 0) if first is None else first, spare)
         self.tenants = scene.tenants
@@ -197,7 +200,7 @@ class Days:
             DAYS - 1,
             nodes=len(scene.cuts),
             gpus_per_node=4,
-            managed=Managed(scene.cuts, fault=self.next_fault),
+            managed=Managed(scene.cuts, fault=self.next_fault, is_claimed=is_claimed),
             begins=scene.begins,
         )
         self.world = World(spec, SEED)
@@ -237,6 +240,8 @@ class Days:
 
     def offer(self, node):
         """What a node offers, by profile."""
+        if devices := self.door.published(node).devices_of(node):
+            return dict(Counter(device.profile for device in devices))
         held = self.world.store.get(NODE, None, node)["status"]["allocatable"]
         return {n.removeprefix("nvidia.com/mig-"): int(c) for n, c in held.items() if "mig-" in n and int(c)}
 

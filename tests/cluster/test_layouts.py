@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 from contextlib import closing
 from threading import Event
 
@@ -18,10 +19,12 @@ from foreslice.clock import WallClock
 from simulator.api import CONFIG_MAP, NODE, POD
 from simulator.layouts import CONFIG_MAP_NAME
 from simulator.mig_manager import Fault, MigManager, Times
+from simulator.offering import ByDriver, ByPlugin
 from tests.cluster.conftest import NEWEST
 from tests.cluster.lab import PDB, until
 from tests.cluster.permissions import as_service_account, bind, granted, install
 from tests.fakes.layouts import FILE, NIGHT, wish
+from tests.fakes.manifests import request
 
 TIMES = Times(operands_s=0.3, apply_s=0.3, devices_s=0.3)
 DAY = {"mig-1g.10gb": "7", "mig-3g.40gb": "3", "mig-4g.40gb": "1", "mig-7g.80gb": "1"}
@@ -30,9 +33,9 @@ pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 
 
 class Site:
-    """A node of four H100 in the layout `night`, and its MIG manager."""
+    """A node of four H100 in the layout `night`, its MIG manager, and what offers its cards."""
 
-    def __init__(self, lab, agents, faults=()):
+    def __init__(self, lab, agents, faults=(), offering=ByPlugin):
         self.lab, self.faults = lab, list(faults)
         self.node = lab.node(slices=lambda _: [])
         labels = {
@@ -47,12 +50,13 @@ class Site:
         is_made = Event()
 
         def start():
-            MigManager(agents.api, agents.clock, self.node, cards, self.file, TIMES, self.next_fault)
+            offers = offering(agents.api, self.node)
+            MigManager(agents.api, agents.clock, self.node, cards, self.file, TIMES, self.next_fault, offers)
             is_made.set()
 
         agents.clock.after(0, start)
         is_made.wait()
-        until(lambda: self.offer.get("mig-1g.10gb") == "14")
+        until(lambda: "14" in {self.offer.get("mig-1g.10gb"), self.published.get("mig-1g.10gb")})
 
     def door_of(self, server):
         return NodeDoor(server, self.lab.name, CONFIG_MAP_NAME, lambda: None)
@@ -75,6 +79,12 @@ class Site:
             for n, amount in held.items()
             if n.startswith("nvidia.com/") and amount != "0"
         }
+
+    @property
+    def published(self):
+        """What DRA's driver offers, in the words of the device plugin."""
+        counts = Counter(device.profile for device in self.door.published(self.node).devices_of(self.node))
+        return {f"mig-{profile}": str(count) for profile, count in counts.items()}
 
     @property
     def is_held(self):
@@ -128,6 +138,27 @@ def test_a_node_gets_another_layout_and_its_pod_is_evicted(site):
     assert not site.is_held
     assert "foreslice.dev/layout" not in site.body["metadata"].get("annotations", {})
     assert FILE.splitlines()[-2:] == site.file().splitlines()[-2:]
+
+
+def test_slices_are_the_evidence_where_the_cards_are_claimed(lab, agents, plane):
+    """By the rights of layouts and cut alone: what observe grants lists slices and claims."""
+    site = Site(lab, agents, [Fault.HOLLOW], ByDriver)
+    for name in ("observe", "layouts", "cut"):
+        install(lab.server, name)
+    for role in ("foreslice-observe-layouts", "foreslice-cut-file"):
+        bind(lab.server, role, lab.name)
+    for name, profile in (("small", "1g.10gb"), ("large", "7g.80gb")):
+        lab.pod(name, template=lab.template(name, request(profile=profile)))
+        lab.got(name)
+    with closing(as_service_account(plane, lab.server)) as server:
+        site.door = site.door_of(server)
+        step = site.until("evict")
+        site.until("nothing")
+
+    assert {f"{lab.name}/large", f"{lab.name}/small"} == set(step.pods)
+    assert DAY == site.published
+    assert {} == site.offer
+    assert not site.is_held
 
 
 def test_a_budget_keeps_its_pod_and_the_label_waits(site):

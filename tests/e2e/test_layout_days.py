@@ -110,3 +110,15 @@ def test_without_acting_it_is_only_said():
         if word.startswith("tenants/")
     }
     assert set() < named <= {str(key) for key in KEYS}
+
+
+def test_cards_that_are_claimed_are_cut_anew_before_the_rise_too():
+    """DRA's driver offers what a MIG manager cuts: its slices say what is there, claims who is in the way."""
+    days = Days(is_claimed=True)
+    first = days.nodes()
+    days.run(100)
+    great = [sum(offer.get("7g.80gb", 0) for offer in nodes.values()) for nodes in (first, days.nodes())]
+
+    assert 1 == great[0] < 4 <= great[1]
+    assert (0, 0, True) == served_throughout(days)
+    assert 0 < cut_share(days) <= 0.05

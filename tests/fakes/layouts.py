@@ -7,6 +7,7 @@ from actuator.layouts.node import CONFIG_LABEL, Wish, progress_of
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError
 from simulator.mig_manager import Fault, MigManager, Times
+from simulator.offering import ByPlugin
 from tests.fakes.turned import NAME, START_S, TurnedNode
 
 FILE = """\
@@ -31,7 +32,7 @@ class Site(TurnedNode):
     The manager's pod sees a file `sync_s` after it was written.
     """
 
-    def __init__(self, faults=(), sync_s=60.0, board=H100_80GB, cuts=NIGHT, file=FILE):
+    def __init__(self, faults=(), sync_s=60.0, board=H100_80GB, cuts=NIGHT, file=FILE, offering=ByPlugin):
         labels = {
             "nvidia.com/gpu.product": board.product_names[0].replace(" ", "-"),
             CONFIG_LABEL: "night",
@@ -44,7 +45,14 @@ class Site(TurnedNode):
         self.calls = []
         cards = [(board, cut) for cut in cuts]
         self.manager = MigManager(
-            self.store, self.clock, NAME, cards, self.file_in_the_pod, Times(), self.next_fault
+            self.store,
+            self.clock,
+            NAME,
+            cards,
+            self.file_in_the_pod,
+            Times(),
+            self.next_fault,
+            offering(self.store, NAME),
         )
         self.clock.run_until(START_S + 120)
 
