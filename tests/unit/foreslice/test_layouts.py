@@ -9,10 +9,13 @@ import yaml
 from typer.testing import CliRunner
 
 from actuator.layouts.named import entries_of
+from fleet.boards import H100_80GB
 from fleet.errors import InputError, UnavailableError
+from fleet.mig import realise
 from foreslice.cli import app, main
 from foreslice.relayout import Order, apply_layout, cuts_in
 from foreslice.reslice import apply_slices
+from simulator.static_driver import Card, static_slices
 from tests.ports import free_port
 
 CASES = Path(__file__).parents[2] / "data" / "cases"
@@ -241,3 +244,35 @@ def test_the_manager_is_named_with_its_namespace(config):
 def test_a_server_that_never_answered_is_not_waited_for(config, is_dry):
     with pytest.raises(UnavailableError, match=r"^GET /api/v1/"):
         apply_slices(config, "n", "gpu-operator/plugin", 4, is_dry=is_dry, as_json=False)
+
+
+def claimed(cuts, holder, device):
+    """The ResourceSlice of node `n` whose cards are cut so, and a claim of a pod with a device of it."""
+    cards = [Card(H100_80GB, tuple(sorted(realise(H100_80GB, cut), key=lambda p: p.start))) for cut in cuts]
+    result = {"driver": "gpu.nvidia.com", "pool": "n", "device": device, "request": "gpu"}
+    user = {"resource": "pods", "name": holder, "uid": holder}
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": holder, "namespace": "llm"},
+        "spec": {},
+        "status": {"allocation": {"devices": {"results": [result]}}, "reservedFor": [user]},
+    }
+    (published,) = static_slices("n", cards)
+    published["metadata"] |= {"name": "n", "resourceVersion": "1"}
+    return published, claim
+
+
+def test_where_cards_are_claimed_slices_say_what_is_there_and_claims_who_has_to_go(cluster):
+    """Whatever kubelets still show of a device plugin that is gone."""
+    small, halves = {"1g.10gb": 7}, {"3g.40gb": 2}
+    there = claimed([small, halves], "holder", "gpu-1-mig-3g40gb-9-0")
+    path = cluster({"night": [small, small], "now": [small, halves]}, [*there, pod("holder", "cpu")])
+
+    assert (4, "drifted") == (
+        call("assert", path, node="n").exit_code,
+        json.loads(call("show", path, output="json").stdout)["nodes"][0]["state"],
+    )
+    assert 0 == call("assert", path, node="n", is_="now").exit_code
+    change = json.loads(call("diff", path, node="n", to="night", output="json").stdout)
+    assert ("now", [1], ["llm/holder"]) == (change["from"], change["cleared"], change["must_go"])
