@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from actuator.manifest import Json, version_of
+from actuator.manifest import Json
 from actuator.mechanisms.dra import DRIVER, SHARES
 from actuator.objects.boards import Card, Offer, known_board, published_board
+from actuator.objects.pools import complete_pools, stamp
 from actuator.quantity import amount
 from fleet.boards import Board, Engines
 from fleet.cluster import Gpu
@@ -56,25 +57,13 @@ class Inventory:
     gpus: tuple[Gpu, ...]
     pools: tuple[Pool, ...]
     barred: Mapping[Shape, str] = field(default_factory=dict, hash=False)
-    _devices: Mapping[DeviceId, Device] = field(init=False, repr=False, compare=False)
+    _devices: Mapping[DeviceId, Device] = field(default_factory=dict, repr=False, compare=False, hash=False)
+    _kinds: tuple[tuple[Shape, Device], ...] = field(default=(), repr=False, compare=False)
     _gpu_by_uuid: Mapping[str, Gpu] = field(init=False, repr=False, compare=False)
-    _kinds: tuple[tuple[Shape, Device], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Asked for with every view and for every pod, while slices change rarely.
-        devices = {device.id: device for pool in self.pools for device in pool.devices}
-        object.__setattr__(self, "_devices", devices)
         object.__setattr__(self, "_gpu_by_uuid", {gpu.uuid: gpu for gpu in self.gpus})
-        boards = {gpu.uuid: gpu.board.id for gpu in self.gpus}
-        kinds = {
-            (boards[device.gpu], device.profile, device.product, device.shared, *device.capacity.values()): (
-                device
-            )
-            for device in devices.values()
-            if not device.part_of
-        }
-        shaped = ((Shape(boards[one.gpu], one.profile or WHOLE), one) for one in kinds.values())
-        object.__setattr__(self, "_kinds", tuple(shaped))
 
     def devices(self) -> Mapping[DeviceId, Device]:
         """Return every device by what an allocation names it by."""
@@ -120,10 +109,21 @@ class _Slice:
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """One complete pool and its cards, with the board of those that are known."""
+    """One complete pool, and what of it is worked out once for as long as its slices stay the same.
+
+    Attributes:
+        pool: The pool.
+        cards: Its cards, with the board of those that are known.
+        devices: Its devices by what an allocation names them by.
+        kinds: One of each kind of what it publishes.
+        doubtful: Offers that may bar shapes, by the index of their card.
+    """
 
     pool: Pool
     cards: tuple[tuple[Card, Board | None], ...]
+    devices: Mapping[DeviceId, Device]
+    kinds: tuple[Device, ...]
+    doubtful: tuple[tuple[int, Offer], ...]
 
 
 _Stamp = tuple[str, str]
@@ -156,22 +156,22 @@ class SliceReader:
         if bodies == self._read:
             return self._last[1]
         self._read = bodies
-        ours = sorted((body for body in bodies if body["spec"]["driver"] == DRIVER), key=_stamp)
-        stamps = tuple(map(_stamp, ours))
+        ours = sorted((body for body in bodies if body["spec"]["driver"] == DRIVER), key=stamp)
+        stamps = tuple(map(stamp, ours))
         if self._last[0] != stamps:
-            complete = _complete_pools(ours)
+            complete = complete_pools(ours)
             self._slices = {
-                _stamp(body): self._slices.get(_stamp(body)) or _parse(body)
+                stamp(body): self._slices.get(stamp(body)) or _parse(body)
                 for bodies in complete
                 for body in bodies
             }
-            stamped = {tuple(map(_stamp, bodies)): bodies for bodies in complete}
+            stamped = {tuple(map(stamp, bodies)): bodies for bodies in complete}
             self._nodes = {key: self._nodes.get(key) or self._node(bodies) for key, bodies in stamped.items()}
             self._last = (stamps, _inventory(self._nodes.values()))
         return self._last[1]
 
     def _node(self, bodies: Sequence[Json]) -> _Node:
-        parts = [self._slices[_stamp(body)] for body in bodies]
+        parts = [self._slices[stamp(body)] for body in bodies]
         spec = bodies[0]["spec"]
         pool = Pool(
             name=spec["pool"]["name"],
@@ -184,7 +184,29 @@ class SliceReader:
             for device, offer in part.devices:
                 found[device.gpu].append((device, offer))
         cards = [_card(uuid, devices, pool.counters) for uuid, devices in found.items()]
-        return _Node(pool, tuple((card, known_board(card)) for card in cards))
+        boards = {card.uuid: known_board(card) for card in cards}
+        ids = {uuid: board.id if board else "" for uuid, board in boards.items()}
+        return _Node(
+            pool=pool,
+            cards=tuple((card, boards[card.uuid]) for card in cards),
+            devices={device.id: device for device in pool.devices},
+            kinds=tuple(_kinds(pool.devices, ids).values()),
+            doubtful=tuple(
+                (index, offer)
+                for index, card in enumerate(cards)
+                for offer in card.offers
+                if offer.leaves_room or (offer.profile is not None and not offer.memory_slices)
+            ),
+        )
+
+
+def _kinds(devices: Iterable[Device], boards: Mapping[str, str]) -> dict[tuple[object, ...], Device]:
+    """Return one device of each kind that requests can tell apart; `boards` by card."""
+    return {
+        (boards[device.gpu], device.profile, device.product, device.shared, *device.capacity.values()): device
+        for device in devices
+        if not device.part_of
+    }
 
 
 def _inventory(nodes: Iterable[_Node]) -> Inventory:
@@ -200,11 +222,26 @@ def _inventory(nodes: Iterable[_Node]) -> Inventory:
         for node in nodes
         for card, board in node.cards
     )
-    cards = (card for node in nodes for card, _ in node.cards)
-    return Inventory(gpus, tuple(node.pool for node in nodes), _barred(zip(cards, gpus, strict=True)))
+    devices: dict[DeviceId, Device] = {}
+    for node in nodes:
+        devices.update(node.devices)
+    boards = {gpu.uuid: gpu.board.id for gpu in gpus}
+    kinds = _kinds((device for node in nodes for device in node.kinds), boards).values()
+    shaped = tuple((Shape(boards[one.gpu], one.profile or WHOLE), one) for one in kinds)
+    return Inventory(
+        gpus, tuple(node.pool for node in nodes), _barred(_doubtful(nodes, gpus)), devices, shaped
+    )
 
 
-def _barred(cards: Iterable[tuple[Card, Gpu]]) -> dict[Shape, str]:
+def _doubtful(nodes: Iterable[_Node], gpus: Sequence[Gpu]) -> Iterator[tuple[Gpu, Offer]]:
+    """Yield the offers that may bar shapes, with their cards; `gpus` are those of the nodes, in order."""
+    first = 0
+    for node in nodes:
+        yield from ((gpus[first + index], offer) for index, offer in node.doubtful)
+        first += len(node.cards)
+
+
+def _barred(offers: Iterable[tuple[Gpu, Offer]]) -> dict[Shape, str]:
     """Return the shapes of devices of which others may be given a part, with the reason.
 
     Those are devices beside whose tenant there is room for others, and MIG devices that say neither by
@@ -212,15 +249,14 @@ def _barred(cards: Iterable[tuple[Card, Gpu]]) -> dict[Shape, str]:
     be given one of them, even where others are offered that can be told apart.
     """
     found: dict[str, dict[Shape, str]] = {SHARED: {}, NO_COUNTERS: {}}
-    for card, gpu in cards:
-        for offer in card.offers:
-            shape = Shape(gpu.board.id, offer.profile or WHOLE)
-            if offer.profile is not None and not offer.memory_slices:
-                found[NO_COUNTERS].setdefault(shape, gpu.node)
-            elif offer.leaves_room:
-                shares = (share_of(gpu.board, size) for size in _SIZES) if shape.is_whole else ()
-                for barred in (shape, *shares):
-                    found[SHARED].setdefault(barred, gpu.node)
+    for gpu, offer in offers:
+        shape = Shape(gpu.board.id, offer.profile or WHOLE)
+        if offer.profile is not None and not offer.memory_slices:
+            found[NO_COUNTERS].setdefault(shape, gpu.node)
+        elif offer.leaves_room:
+            shares = (share_of(gpu.board, size) for size in _SIZES) if shape.is_whole else ()
+            for barred in (shape, *shares):
+                found[SHARED].setdefault(barred, gpu.node)
     return {shape: said.format(node=min(nodes.values())) for said, nodes in found.items() for shape in nodes}
 
 
@@ -232,24 +268,6 @@ def _card(
         sum(counters.get((name, held), 0) for name in sets) for held in ("multiprocessors", "memory")
     )
     return Card(uuid, tuple(offer for _, offer in devices), sm, memory)
-
-
-def _complete_pools(bodies: Iterable[Json]) -> list[list[Json]]:
-    """Return the slices of each pool at its highest generation, by pool name, if all of them are there."""
-    pools: defaultdict[str, list[Json]] = defaultdict(list)
-    for body in bodies:
-        pools[body["spec"]["pool"]["name"]].append(body)
-    newest = [_newest(found) for _, found in sorted(pools.items())]
-    return [found for found in newest if len(found) == found[0]["spec"]["pool"]["resourceSliceCount"]]
-
-
-def _stamp(body: Json) -> tuple[str, str]:
-    return str(body["metadata"]["name"]), version_of(body)
-
-
-def _newest(bodies: Sequence[Json]) -> list[Json]:
-    generation = max(body["spec"]["pool"]["generation"] for body in bodies)
-    return [body for body in bodies if body["spec"]["pool"]["generation"] == generation]
 
 
 def _parse(body: Json) -> _Slice:
