@@ -16,12 +16,12 @@ from actuator.layouts.named import is_as_named, is_ours, name_of, other_of
 from actuator.layouts.rollout import Progress, Seen
 from actuator.manifest import GROUP, Json, key_of, labels_of
 from actuator.mechanisms.device_plugin import resource_of
+from actuator.objects.allocations import granted
 from actuator.objects.granted import resources_asked
 from actuator.objects.plugged import LAYOUT_TAINT
 from actuator.objects.pods import is_over
 from actuator.objects.restraints import spared_by
 from actuator.objects.slices import Inventory
-from actuator.objects.standings import granted
 from fleet.boards import BOARDS
 from fleet.devices import Device
 

@@ -107,12 +107,6 @@ WRONG = {
         HEAD.replace("workloads:", "layouts: {plugin: a}\nworkloads:") + GOOD,
         ["4: layouts.plugin: must be namespace/name, of lower-case letters, digits, '-' and '.' (is 'a')"],
     ),
-    "layouts that nobody is served by": (
-        PROMETHEUS
-        + "cluster: {kind: kubernetes}\nlayouts: {manager: gpu-operator/mig}\nworkloads:\n"
-        + one(mechanism="time-slicing", isolation="none"),
-        ["6: layouts: serve workloads with mechanism: device-plugin or dra, and there is none"],
-    ),
     "no value of a label": (
         HEAD + one(selector={"a": " "}),
         ["5: workloads[0].selector.a: must be letters, digits, '-', '_' and '.', as in labels (is ' ')"],
@@ -286,13 +280,6 @@ def test_a_file_that_holds_no_settings_is_refused_in_one_line(content, expected,
         load(path)
 
     assert f"{path}{expected}" == str(refused.value)
-
-
-@pytest.mark.parametrize("mechanism", ["device-plugin", "dra"])
-def test_layouts_under_a_mig_manager_are_of_whom_a_device_plugin_or_claims_serve(mechanism, write):
-    layouts = "cluster: {kind: kubernetes}\nlayouts: {manager: gpu-operator/mig}\nworkloads:\n"
-    settings = load(write(PROMETHEUS + layouts + one(mechanism=mechanism)))
-    assert settings.layouts is not None
 
 
 def test_a_missing_file_and_a_folder_are_refused_in_one_line(tmp_path):
