@@ -50,6 +50,9 @@ def diff(fleet: Fleet, targets: Iterable[Target], at_s: float) -> tuple[ChangeSe
 
 
 def _steps(standing: Standing, goal: Configuration, reason: str) -> Iterator[Step]:
+    if standing.switches and (shape := _switched_to(standing, goal)) is not None:
+        yield from _switch(standing, shape, goal.replicas, reason)
+        return
     excess = {shape: count - goal.counts.get(shape, 0) for shape, count in standing.wanted.counts.items()}
     for shape, count in goal.counts.items():
         missing = count - standing.wanted.counts.get(shape, 0)
@@ -58,6 +61,24 @@ def _steps(standing: Standing, goal: Configuration, reason: str) -> Iterator[Ste
     for shape, surplus in excess.items():
         if surplus > 0:
             yield from _down(standing, shape, surplus, reason)
+
+
+def _switched_to(standing: Standing, goal: Configuration) -> Shape | None:
+    """Return the shape that a workload's own Deployment is to be switched to, `None` = it stays."""
+    shapes = set(goal)
+    return shapes.pop() if len(shapes) == 1 and standing.own.shape not in shapes else None
+
+
+def _switch(standing: Standing, shape: Shape, replicas: int, reason: str) -> Iterator[Step]:
+    """Yield what takes all replicas to another shape: more of the old one first, where more are needed.
+
+    Fewer are asked for once the new ones serve.
+    """
+    own = standing.own
+    if replicas > own.wanted:
+        yield _scale(Verb.SCALE_UP, own, replicas, reason)
+    most, rollout = max(replicas, own.wanted), own.rollout
+    yield Step(Verb.SWITCH, own.name, shape, most, rollout.version, reason, rollout.template)
 
 
 def _up(standing: Standing, shape: Shape, missing: int, reason: str) -> Iterator[Step]:

@@ -24,6 +24,14 @@ _CREATED_WITHIN_S = 60.0
 """Pods that come later are others: of a drain, or of a step of somebody else."""
 
 
+# A switch is under way as long as its trial is.
+_TELLING = {
+    Verb.SCALE_UP: frozenset({StepState.DONE}),
+    Verb.SWITCH: frozenset({StepState.CLAIMED, StepState.DONE}),
+}
+"""States in which a step has brought replicas of its shape, of which it can tell how their trial goes."""
+
+
 def starts(records: Iterable[PlanRecord]) -> Iterator[Start]:
     """Yield the additions of kept plans that have become ready, in the order of the plans."""
     for record in records:
@@ -58,11 +66,10 @@ def news(
 
 
 def note_trial(cluster: Cluster, workload: WorkloadKey, shape: Shape, trial: Trial) -> None:
-    """Note how far a shape has come, in the newest plan that added replicas of it. Without one nothing is."""
+    """Note how far a shape has come, in the newest plan that brought replicas of it; without one, nothing."""
     for record in cluster.plans(workload):
         for index, (step, kept) in enumerate(zip(record.change.steps, record.steps, strict=True)):
-            is_of_shape = step.verb is Verb.SCALE_UP and step.shape == shape
-            if is_of_shape and kept.state is StepState.DONE:
+            if step.shape == shape and kept.state in _TELLING.get(step.verb, ()):
                 cluster.note_trial(record, index, trial)
                 return
 

@@ -23,9 +23,10 @@ from actuator.pace import NO_LIMITS, FallLimits, Pace
 from actuator.ports import Cluster
 from actuator.settle import settlements
 from actuator.stepper import Stepper
+from actuator.turning_back import turn_back
 from fleet.change import ChangeSet, Lane, Step, Verb
 from fleet.cluster import Fleet, Standing
-from fleet.errors import ForesliceError
+from fleet.errors import ForesliceError, RefusedError
 from fleet.shape import Configuration
 from fleet.workload import Mode, WorkloadKey
 
@@ -51,6 +52,11 @@ class _Task:
         """What the change is as a whole: where its additions are made, what is left looks like a removal."""
         begun = self.standing.moving_from if self.standing.moving_to == self.change.goal else None
         return kind_of(begun or self.change.start, self.change.goal)
+
+    @property
+    def may_turn_back(self) -> bool:
+        """Whether what failed may be undone: not where its owner has nothing changed."""
+        return min(self.terms.mode, self.standing.permits).may_add and not self.standing.forbidden
 
     def steps(self, lane: Lane) -> list[Step]:
         return [step for step in self.change.steps if step.lane is lane]
@@ -116,7 +122,7 @@ class Executor:
             tasks.append(replace(task, change=crowd.cut(task.change, task.standing, task.terms)))
             results += self._add(tasks[-1], stepper, crowd)
         for task in tasks:
-            self._settle(task, at_s)
+            results += self._settle(task, at_s)
             self._note_news(task, at_s)
         results += self._move(tasks, fleet, stepper, halt, pace, Spending(fleet, budgets, at_s))
         taken = {task.change.target for task in tasks}
@@ -185,22 +191,32 @@ class Executor:
         self._settled.pop(target, None)
         return stepper.carry_out(task.change, step, task.terms)
 
-    def _settle(self, task: _Task, at_s: float) -> None:
-        """End open steps of kept plans that are done or no longer wanted; on trouble the next run does it."""
+    def _settle(self, task: _Task, at_s: float) -> list[StepResult]:
+        """End open steps of kept plans that are done, no longer wanted or failed; else the next run does."""
         target = task.change.target
         if not self._is_unsettled(task):
-            return
-        left_open = False
+            return []
+        left_open, results = False, list[StepResult]()
         try:
             for record in self._cluster.plans(target):
                 kept = record
                 for end in settlements(record, task.change, task.standing):
+                    if record.change.steps[end.index].verb is Verb.SWITCH:
+                        self._sweep(target)
                     kept = self._cluster.finish_step(kept, end.index, end.state, at_s, end.note)
                 left_open |= is_open(kept)
+                if is_open(kept) and task.may_turn_back:
+                    results += turn_back(self._cluster, kept, task.standing, at_s)
         except ForesliceError:
-            return
+            return results
         if not left_open:
             self._settled[target] = task.change.goal
+        return results
+
+    def _sweep(self, target: WorkloadKey) -> None:
+        """Take away what an ended switch leaves behind; where that is not allowed, it stays."""
+        with suppress(RefusedError):
+            self._cluster.sweep_templates(target)
 
     def _note_news(self, task: _Task, at_s: float) -> None:
         """Keep in plans how far what they added has come; on trouble the next run does it."""
@@ -225,7 +241,8 @@ class Executor:
 def is_moving(standing: Standing) -> bool:
     """Return whether replicas are leaving, or are about to because fewer are asked for."""
     return any(
-        any(replica.is_leaving for replica in variant.replicas) or len(variant.replicas) > variant.told
+        any(replica.is_leaving or replica.is_old for replica in variant.replicas)
+        or len(variant.replicas) > variant.told
         for variant in standing.variants
     )
 

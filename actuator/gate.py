@@ -7,6 +7,7 @@ smaller replica does behind a router that spreads equally.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -16,6 +17,7 @@ from capacity.routing import carried
 from fleet.change import Step, Verb
 from fleet.cluster import Standing, Variant
 from fleet.shape import Configuration, Shape
+from fleet.switching import obstacle
 from fleet.workload import Mode, Router
 
 # Sums of the same capacities in another order differ by this much; no removal should wait for that.
@@ -37,6 +39,7 @@ class Terms:
         proven: Shapes that a removal may rely on, `None` = all.
         is_fall_foreseen: Whether the forecast of an hour ago thought possible that demand is as low as now.
         drain_s: How long its requests may last that are being served now, in seconds; 0 = not known.
+        trial_s: A new shape serves one replica so long before more is built on it, in seconds.
         goal: What the change is to make, as text: what an approval is held against.
         at_s: Time, seconds since the epoch.
         answered: Pods that were seen to answer requests lately.
@@ -55,6 +58,7 @@ class Terms:
     answered: frozenset[str] = frozenset()
     proven: frozenset[Shape] | None = None
     drain_s: float = 0.0
+    trial_s: float = 0.0
 
 
 def refusal(standing: Standing, step: Step, terms: Terms) -> str | None:
@@ -68,6 +72,8 @@ def refusal(standing: Standing, step: Step, terms: Terms) -> str | None:
             return _may_add(standing, step, terms)
         case Verb.SCALE_DOWN:
             return _held(standing, terms) or _may_remove(standing, step, terms)
+        case Verb.SWITCH:
+            return _held(standing, terms) or _may_switch(standing, step, terms)
 
 
 def keeps(standing: Standing, pod: str, terms: Terms) -> str:
@@ -101,8 +107,9 @@ def _not_permitted(standing: Standing, step: Step, terms: Terms) -> str | None:
         if agreed is not None and agreed.goal == terms.goal and terms.at_s < agreed.until_s:
             return None
         return f"{by}mode advise waits for the approval of {terms.goal}"
-    if step.verb is Verb.SCALE_DOWN:
-        problem = "" if allowed.may_remove else "removes nothing"
+    if step.is_irreversible:
+        does = "changes no shape" if step.verb is Verb.SWITCH else "removes nothing"
+        problem = "" if allowed.may_remove else does
     else:
         problem = "" if allowed.may_add else "adds nothing"
     return f"{by}mode {allowed.label} {problem}" if problem else None
@@ -140,7 +147,9 @@ def _may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
     variant = standing.named(step.variant)
     if variant is None:
         return f"{step.variant} is gone"
-    if problem := _disrupts(standing, variant, step) or _cuts(standing, variant, step, terms):
+    if problem := (
+        _rolls(variant) or _disrupts(standing, variant, step) or _cuts(standing, variant, step, terms)
+    ):
         return problem
     for state, otherwise in _futures(standing, variant, step, terms):
         if state.replicas < terms.minimum:
@@ -148,6 +157,40 @@ def _may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
         if terms.distrust and _carried(state, terms) < _carried(otherwise, terms):
             return _not_trusted(terms)
         if problem := _worse(state, otherwise, terms) or _on_trial(state, otherwise, terms):
+            return problem
+    return None
+
+
+def _may_switch(standing: Standing, step: Step, terms: Terms) -> str | None:
+    """Return why a Deployment may not be pointed to another shape, one line; `None` = it may.
+
+    Its controller makes a new pod before it ends an old one, so that never fewer serve than are asked for: at
+    each state so many, the new ones of the new shape. A budget that lets nothing go forbids movement, though
+    this one would go unseen by it.
+    """
+    variant = standing.named(step.variant)
+    if variant is None:
+        return f"{step.variant} is gone"
+    template = variant.rollout.template
+    if template != step.template:
+        return f"{variant.name} names claim template {template} by now, not {step.template}"
+    return (
+        obstacle(standing, step.shape, terms.trial_s)
+        or (_not_trusted(terms) if terms.distrust else None)
+        or _cut_off(standing, variant, terms)
+        or _falls_short(standing, variant, step, terms)
+    )
+
+
+def _falls_short(standing: Standing, variant: Variant, step: Step, terms: Terms) -> str | None:
+    """Return which state of a rollout would carry too little, `None` if none would."""
+    serving = sorted(variant.serving.elements(), key=lambda shape: terms.capacities.get(shape, 0.0))
+    stay = min(len(serving), variant.wanted)
+    if stay < max(step.replicas, terms.minimum):
+        return f"{stay} replicas serve, {max(step.replicas, terms.minimum)} must before they change shape"
+    for new in range(1, stay + 1):
+        state = Configuration(Counter({step.shape: new}) + Counter(serving[: stay - new]))
+        if problem := _worse(state, standing.ready, terms):
             return problem
     return None
 
@@ -182,6 +225,12 @@ def _disrupts(standing: Standing, variant: Variant, step: Step) -> str | None:
     if short is None:
         return None
     return f"PodDisruptionBudget {short.name} lets {short.allowed} ready replicas go, {lost} would"
+
+
+def _rolls(variant: Variant) -> str | None:
+    """Return that pods of an earlier template are still to be taken over from, `None` if none are."""
+    rolls = any(replica.is_old and not replica.is_leaving for replica in variant.replicas)
+    return f"a rollout of {variant.name} is on its way" if rolls else None
 
 
 def _cuts(standing: Standing, variant: Variant, step: Step, terms: Terms) -> str | None:

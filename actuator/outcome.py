@@ -14,6 +14,7 @@ class Outcome(StrEnum):
 
     DONE = "done"
     UNCONFIRMED = "written, not yet read back"
+    UNDER_WAY = "written, its pods follow"
     PROPOSED = "would be written"
     HELD = "held"
     FAILED = "failed"
@@ -38,4 +39,4 @@ class StepResult:
     @property
     def is_write(self) -> bool:
         """Whether something was, or may have been, written."""
-        return self.outcome in {Outcome.DONE, Outcome.UNCONFIRMED}
+        return self.outcome in {Outcome.DONE, Outcome.UNCONFIRMED, Outcome.UNDER_WAY}

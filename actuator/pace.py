@@ -137,7 +137,10 @@ class Pace:
         return sum(self._fall(standing.key, fall.start, fall.left) for fall in lately)
 
     def _falls_by(self, standing: Standing, step: Step) -> float:
-        """Return the cards that a removal gives up."""
+        """Return the cards that a removal, or a change of shape, gives up."""
+        if step.verb is Verb.SWITCH:
+            switched = Configuration({step.shape: _wanted(standing, step)})
+            return self._fall(standing.key, standing.wanted, switched)
         fewer = step.replicas - _wanted(standing, step)
         return self._fall(standing.key, standing.wanted, standing.wanted.plus(step.shape, min(0, fewer)))
 

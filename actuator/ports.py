@@ -138,6 +138,25 @@ class Cluster(Protocol):
         """Set the replicas of one Deployment; `expects` is the version it must still have (`None` = any)."""
         ...
 
+    def switch(self, workload: WorkloadKey, shape: Shape, *, expects: str | None) -> None:
+        """Point the workload's Deployment to a claim template of a shape; its pods follow one by one.
+
+        A template is made where there is none of that content; to the shape that its owner asked for it goes
+        by its owner's own. `expects` is the version that the Deployment must still have (`None` = any).
+        """
+        ...
+
+    def switch_back(self, workload: WorkloadKey, template: str, *, expects: str | None) -> None:
+        """Point the workload's Deployment to a claim template that is there; `expects` as of `switch`."""
+        ...
+
+    def sweep_templates(self, workload: WorkloadKey) -> None:
+        """Delete claim templates that we made for a workload and that nothing of it names any more.
+
+        Not one that its history names: an undo of a rollout must find it.
+        """
+        ...
+
     def set_floor(self, workload: WorkloadKey, replicas: int, *, expects: str | None) -> None:
         """Set the fewest replicas of what scales a workload; `expects` is the version it must still have."""
         ...

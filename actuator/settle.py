@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from actuator.objects.plans import OPEN
 from actuator.ports import PlanRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
-from fleet.cluster import Standing
+from fleet.cluster import Standing, Variant
+from fleet.shape import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +24,9 @@ class Settlement:
     note: str
 
 
-def writes(step: Step) -> tuple[Verb, str, int]:
+def writes(step: Step) -> tuple[Verb, str, Shape, int]:
     """Return what a step does, whatever version it was computed from."""
-    return step.verb, step.variant, step.replicas
+    return step.verb, step.variant, step.shape, step.replicas
 
 
 def is_there(standing: Standing, step: Step) -> bool:
@@ -40,6 +41,23 @@ def is_there(standing: Standing, step: Step) -> bool:
             return variant.wanted >= step.replicas
         case Verb.SCALE_DOWN:
             return variant.wanted <= step.replicas
+        case Verb.SWITCH:
+            return _is_rolled_out(variant)
+
+
+def is_on_its_way(standing: Standing, step: Step) -> bool:
+    """Return whether a Deployment was pointed to what a switch is for, and its pods have yet to follow."""
+    if step.verb is not Verb.SWITCH or is_there(standing, step):
+        return False
+    variant = standing.named(step.variant)
+    return variant is not None and variant.shape == step.shape
+
+
+def _is_rolled_out(variant: Variant) -> bool:
+    """Return whether every pod is of the newest template and serves, on what its claim was to be given."""
+    staying = [replica for replica in variant.replicas if not replica.is_leaving]
+    is_whole = len(staying) >= variant.told and all(r.is_ready and not r.is_old for r in staying)
+    return is_whole and not variant.rollout.is_running
 
 
 def settlements(record: PlanRecord, change: ChangeSet, standing: Standing) -> Iterator[Settlement]:
@@ -48,7 +66,11 @@ def settlements(record: PlanRecord, change: ChangeSet, standing: Standing) -> It
     for index, (step, kept) in enumerate(zip(record.change.steps, record.steps, strict=True)):
         if kept.state not in OPEN or writes(step) in wanted:
             continue
+        if is_on_its_way(standing, step):
+            continue
         if is_there(standing, step):
             yield Settlement(index, StepState.DONE, "found done")
+        elif step.verb is Verb.SWITCH and kept.trial is not None and kept.trial.is_abandoned:
+            yield Settlement(index, StepState.FAILED, kept.trial.because)
         else:
             yield Settlement(index, StepState.SUPERSEDED, f"the goal is {change.goal} now")

@@ -6,7 +6,7 @@ from actuator.gate import Terms, refusal
 from actuator.objects.plans import is_open
 from actuator.outcome import Outcome, StepResult
 from actuator.ports import Cluster, PlanRecord
-from actuator.settle import is_there, writes
+from actuator.settle import is_on_its_way, is_there, writes
 from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.cluster import Standing
 from fleet.errors import ConflictError, ForesliceError, RefusedError
@@ -37,7 +37,9 @@ class Stepper:
         try:
             index = self._claim(change, step)
             outcome, reason = self._write(change.target, step, terms)
-            if outcome in _ENDS:
+            # A switch that is refused may have been written by an earlier try: the cluster will tell.
+            may_stand = step.verb is Verb.SWITCH and outcome is Outcome.FAILED
+            if outcome in _ENDS and not may_stand:
                 self._finish(change.target, index, _ENDS[outcome], reason)
         except ForesliceError as error:
             return StepResult(change.target, step, Outcome.FAILED, str(error))
@@ -74,8 +76,8 @@ class Stepper:
         problem = self._attempt(target, step, expects)
         # Whatever the answer was, what is there counts: a retry may fail because its first try got through.
         seen = self._standing(target)
-        if seen is not None and is_there(seen, step):
-            return Outcome.DONE, step.reason
+        if seen is not None and (is_there(seen, step) or is_on_its_way(seen, step)):
+            return Outcome.DONE if is_there(seen, step) else Outcome.UNDER_WAY, step.reason
         if problem is not None:
             return Outcome.FAILED, problem
         return Outcome.UNCONFIRMED, "written, but not yet seen in the cluster"
@@ -85,6 +87,8 @@ class Stepper:
         try:
             if step.verb is Verb.CREATE_VARIANT:
                 self._cluster.create_variant(target, step.variant, step.shape)
+            elif step.verb is Verb.SWITCH:
+                self._cluster.switch(target, step.shape, expects=expects)
             else:
                 self._cluster.scale(target, step.variant, step.replicas, expects=expects)
         except (ConflictError, RefusedError) as error:

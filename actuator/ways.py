@@ -8,48 +8,59 @@ then, and the reason names the writer, the field and what its owner changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, cast
 
-from actuator.objects.rehearsal import floor_rewrite
+from actuator.objects.rehearsal import floor_rewrite, with_replicas_of
 from actuator.ports import Cluster, Rewrite
-from fleet.change import ChangeSet, Step
+from fleet.change import ChangeSet, Step, Verb
 from fleet.cluster import Fleet, Standing
 from fleet.errors import RefusedError
 from fleet.shape import SHARE_SIZES, Shape
-from fleet.workload import Way, Workload, WorkloadKey
+from fleet.workload import Reshaping, Way, Workload, WorkloadKey
 from fleet.writers import Writer
 
 NO_MECHANISMS: Mapping[WorkloadKey, str] = MappingProxyType({})
 
 
 def with_ways(
-    cluster: Cluster, ways: Mapping[WorkloadKey, Way], mechanisms: Mapping[WorkloadKey, str] = NO_MECHANISMS
+    cluster: Cluster,
+    ways: Mapping[WorkloadKey, Way],
+    mechanisms: Mapping[WorkloadKey, str] = NO_MECHANISMS,
+    switching: Collection[WorkloadKey] = (),
 ) -> Cluster:
     """Return the cluster as it is acted on in these ways; a workload without one is our own.
 
-    Nothing is written for one whose own pods have shares while `mechanisms` names one that makes none.
+    Nothing is written for one whose own pods have shares while `mechanisms` names one that makes none. Those
+    in `switching` come to other shapes by a switch of their Deployment, the others by copies of it.
     """
-    return cast("Cluster", _Ways(cluster, ways, mechanisms))
+    return cast("Cluster", _Ways(cluster, ways, mechanisms, frozenset(switching)))
 
 
 def as_described(cluster: Cluster, workloads: Iterable[Workload]) -> Cluster:
     """Return the cluster as it is acted on for workloads, each in its way and by its mechanism."""
     described = tuple(workloads)
-    return with_ways(cluster, {w.key: w.way for w in described}, {w.key: w.mechanism for w in described})
+    switching = [w.key for w in described if w.reshape is Reshaping.SWITCH]
+    ways, mechanisms = ({w.key: w.way for w in described}, {w.key: w.mechanism for w in described})
+    return with_ways(cluster, ways, mechanisms, switching)
 
 
 class _Ways:
     """A cluster in which asking for replicas means what the workload's way to act makes of it."""
 
     def __init__(
-        self, cluster: Cluster, ways: Mapping[WorkloadKey, Way], mechanisms: Mapping[WorkloadKey, str]
+        self,
+        cluster: Cluster,
+        ways: Mapping[WorkloadKey, Way],
+        mechanisms: Mapping[WorkloadKey, str],
+        switching: frozenset[WorkloadKey],
     ) -> None:
         self._cluster = cluster
         self._ways = ways
         self._mechanisms = mechanisms
+        self._switching = switching
         self._seen: tuple[Fleet, Fleet] | None = None
 
     def __getattr__(self, verb: str) -> Any:  # noqa: ANN401 -- every other verb of the port, as it is
@@ -59,7 +70,8 @@ class _Ways:
         fleet = self._cluster.view(workloads)
         if self._seen is None or self._seen[0] is not fleet:
             acted_on = (as_acted_on(standing, self._way(standing.key)) for standing in fleet.standings)
-            standings = tuple(as_made(standing, self._mechanisms.get(standing.key)) for standing in acted_on)
+            made = (as_made(standing, self._mechanisms.get(standing.key)) for standing in acted_on)
+            standings = tuple(as_reshaped(one) if one.key in self._switching else one for one in made)
             self._seen = fleet, replace(fleet, standings=standings)
         return self._seen[1]
 
@@ -68,11 +80,19 @@ class _Ways:
         standing = self.view([change.target]).standing(change.target)
         if self._way(change.target) is not Way.FLOOR or standing is None or len(standing.scalers) != 1:
             return found
+        own = [step for step in steps if step.variant == change.target.name]
+        floors = [step.replicas for step in own if step.verb is not Verb.SWITCH]
         others = [each for each in found if each.after["metadata"]["name"] != change.target.name]
-        floors = [step.replicas for step in steps if step.variant == change.target.name]
-        return (*others, *(floor_rewrite(change.target, standing.scalers[0], floor) for floor in floors))
+        switched = [with_replicas_of(each) for each in found if each not in others]
+        return (
+            *others,
+            *(floor_rewrite(change.target, standing.scalers[0], floor) for floor in floors),
+            *(switched if len(own) > len(floors) else ()),
+        )
 
     def create_variant(self, workload: WorkloadKey, name: str, shape: Shape) -> None:
+        if workload in self._switching:
+            raise RefusedError(f"Deployment {workload} gets no copies: `reshape: switch` changes itself")
         if self._way(workload) is not Way.OWN:
             raise RefusedError(
                 f"Deployment {workload} gets no copies: what scales it counts their pods as its own"
@@ -112,6 +132,18 @@ def as_made(standing: Standing, mechanism: str | None) -> Standing:
         return standing
     fix = f"set `mechanism` to {' or '.join(sorted(SHARE_SIZES))}, and `isolation: none`"
     return replace(standing, forbidden=f"its pods have shares of cards, and {mechanism} makes none: {fix}")
+
+
+def as_reshaped(standing: Standing) -> Standing:
+    """Return the standing of a workload of which no copies are made, and whose Deployment is switched.
+
+    Not while copies that were made before still stand: they are folded back first, as any other removal.
+    """
+    is_one = not any(v.is_beside or v.wanted or v.replicas for v in standing.variants[1:])
+    # What was planned and is not written yet is decided on anew.
+    is_begun = standing.moving_to is None or standing.own.shape in standing.moving_to
+    moving_to = standing.moving_to if is_begun or not is_one else None
+    return replace(standing, may_have_variants=False, switches=is_one, moving_to=moving_to)
 
 
 def _floored(standing: Standing, rivals: Sequence[Writer]) -> Standing:

@@ -20,6 +20,7 @@ from allocator.offers import Offers
 from allocator.packing.first_fit import pack
 from allocator.reshape import WORTHWHILE_GPU, Judge, Reshape, leaving, led, reshape, saved
 from allocator.room import Room, Rooms
+from allocator.switching import grow_or_switch
 from fleet.cluster import Fleet, Standing
 from fleet.shape import NOTHING, WHOLE, Configuration
 from fleet.workload import Mode, Workload, WorkloadKey
@@ -187,6 +188,10 @@ def _one(
 ) -> Growth:
     """Return what is added; where nothing has to be and no plan is under way, what may be moved."""
     offers = question.offers[workload.key]
+    timing = question.timing[workload.key]
+    judge = Judge(standing, workload.limits, need, offers, timing, question.at_s, how.is_scarce)
+    if standing.switches:
+        return grow_or_switch(workload, judge, room, may_move=how.may_move)
     growth = grow(workload, standing, need, offers, room)
     # What may only grow would build the new replicas and keep the old ones for ever.
     if workload.mode is Mode.SCALE_UP_ONLY:
@@ -197,8 +202,6 @@ def _one(
         return replace(growth, because=(f"on the way to {growth.goal}",))
     if not how.may_move:
         return growth
-    timing = question.timing[workload.key]
-    judge = Judge(standing, workload.limits, need, offers, timing, question.at_s, how.is_scarce)
     moved = led(judge, room, aim) if aim is not None else None
     if moved is None:
         asked = workload.key, need, id(room)

@@ -66,7 +66,8 @@ class Offers:
         fitting = {
             shape: offer
             for shape, offer in self.by_shape.items()
-            if shape in held or (standing.may_have_variants and shape.cards == standing.own.shape.cards)
+            if shape in held
+            or ((standing.may_have_variants or standing.switches) and shape.cards == standing.own.shape.cards)
         }
         given_up = standing.given_up(at_s)
         is_all = len(fitting) == len(self.by_shape) and not given_up

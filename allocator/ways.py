@@ -14,14 +14,17 @@ def within_reach(workload: Workload, standing: Standing | None, offers: Offers) 
 
     A floor moves within the bounds of what scales it: no lower than its owner had it before foreslice came,
     no higher than the most that it sets. Replicas are of the workload's own shape, since pods of copies would
-    be counted as the workload's own.
+    be counted as the workload's own; where it is switched, that shape changes.
     """
     if standing is None or workload.way is not Way.FLOOR or len(standing.scalers) != 1:
         return workload, offers
     [scaler] = standing.scalers
-    before = standing.safe.replicas if standing.safe is not None else scaler.floor
+    before = standing.before.replicas if standing.before is not None else scaler.floor
     most = min(workload.limits.max_replicas, scaler.most)
     least = min(max(workload.limits.min_replicas, before), most)
+    bounded = replace(workload, limits=Limits(least, most))
+    if standing.switches:
+        return bounded, offers
     own = standing.own.shape
     held = {shape: offer for shape, offer in offers.by_shape.items() if shape == own}
-    return replace(workload, limits=Limits(least, most)), replace(offers, by_shape=held)
+    return bounded, replace(offers, by_shape=held)

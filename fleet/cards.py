@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from math import ceil
 
 from fleet.boards import Board
+from fleet.cluster import Standing
 from fleet.shape import Configuration, Shape, slice_of
 
 _ROUNDING = 1e-9
@@ -32,6 +33,20 @@ class CardShares:
     def total(self, configurations: Iterable[Configuration]) -> float:
         """Return the cards that configurations take together."""
         return sum(self.of(shape) * n for held in configurations for shape, n in held.counts.items())
+
+    def safe(self, standing: Standing) -> Configuration | None:
+        """Return what a workload returns to if foreslice is gone, `None` if it was never changed.
+
+        Its own replicas of before; on another shape by now, so many as take as many cards as those did.
+        """
+        if standing.before is None or not standing.own.rollout.is_switched:
+            return standing.safe
+        own = standing.own.shape
+        as_much = ceil(self.total([standing.before]) / self.of(own) - _ROUNDING)
+        replicas = max(as_much, standing.before.replicas)
+        # Beyond that nothing that scales it would let the floor be raised.
+        most = min((scaler.most for scaler in standing.scalers), default=replicas)
+        return Configuration({own: min(replicas, most)})
 
     def raised(self, wanted: Configuration, safe: Configuration) -> Configuration:
         """Return what is asked for with as much of `safe` added as it takes to hold as many cards as that.

@@ -24,6 +24,7 @@ class Verb(StrEnum):
     CREATE_VARIANT = "create-variant"
     SCALE_UP = "scale-up"
     SCALE_DOWN = "scale-down"
+    SWITCH = "switch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,10 @@ class Step:
         verb: What is done.
         variant: Deployment that is written.
         shape: Shape of its replicas.
-        replicas: `spec.replicas` after the step.
+        replicas: `spec.replicas` after the step; of a switch, as many have to serve before it.
         expects: Version of the Deployment that the step was computed from, `None` where it is created.
         reason: Why, one line.
+        template: Claim template that the Deployment names before a switch, and goes back to if it fails.
     """
 
     verb: Verb
@@ -45,16 +47,17 @@ class Step:
     replicas: int
     expects: str | None
     reason: str
+    template: str = ""
 
     @property
     def lane(self) -> Lane:
         """Lane that the step runs in."""
-        return Lane.MOVE if self.verb is Verb.SCALE_DOWN else Lane.ADD
+        return Lane.MOVE if self.is_irreversible else Lane.ADD
 
     @property
     def is_irreversible(self) -> bool:
         """Whether serving capacity is given up, so that guards are checked again right before it."""
-        return self.verb is Verb.SCALE_DOWN
+        return self.verb in {Verb.SCALE_DOWN, Verb.SWITCH}
 
 
 class StepState(StrEnum):
@@ -92,7 +95,10 @@ class ChangeSet:
         Versions are left out: a Deployment's version also grows with its status, and a plan that is
         half done must keep its name.
         """
-        writes = [(step.verb, step.variant, str(step.shape), step.replicas) for step in self.steps]
+        writes = [
+            (step.verb, step.variant, str(step.shape), step.replicas, *filter(None, [step.template]))
+            for step in self.steps
+        ]
         body = json.dumps([str(self.target), str(self.start), str(self.goal), writes])
         return f"{self.target.name}-{hashlib.sha256(body.encode()).hexdigest()[:12]}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 
@@ -14,6 +14,7 @@ from fleet.holds import Hold
 from fleet.host import NOTHING, Host, HostAmount, Pods
 from fleet.past import Fall, Start
 from fleet.restraints import Approval, DisruptionBudget
+from fleet.rollout import NONE, Rollout
 from fleet.shape import Configuration, Shape
 from fleet.trial import Trial
 from fleet.workload import Mode, WorkloadKey
@@ -51,6 +52,7 @@ class Replica:
         ready_at_s: When it last became ready, `None` while it is not.
         prepared_at_s: When its devices and its sandbox were there, `None` before or where that is not said.
         spared_by: Annotation by which its owner asks that it is not disrupted, empty = none.
+        is_old: It was made from an earlier template of its Deployment.
     """
 
     pod: str
@@ -64,6 +66,7 @@ class Replica:
     ready_at_s: float | None = None
     prepared_at_s: float | None = None
     spared_by: str = ""
+    is_old: bool = False
 
     @property
     def serves(self) -> bool:
@@ -91,6 +94,7 @@ class Variant:
         members: Pods of one replica that may stand on several nodes, each with its part of the cards.
         closed: Nodes that its pods are not put on.
         is_beside: Another Deployment of the workload's owner; what is neither is a copy that foreslice keeps.
+        rollout: How its pods come to a changed template.
     """
 
     name: str
@@ -108,6 +112,7 @@ class Variant:
     members: int = 1
     closed: frozenset[str] = frozenset()
     is_beside: bool = False
+    rollout: Rollout = NONE
 
     @property
     def is_copy(self) -> bool:
@@ -172,6 +177,7 @@ class Standing:
         forbidden: Why nothing may be written for it, one clause; empty = something may.
         is_spread: Copies that are yet to be made of it will ask to be spread over fault domains.
         left_out: Why Deployments that settings name beside its own are not used, one line each.
+        switches: Its own Deployment is switched from one shape to another, and no copies are made.
     """
 
     key: WorkloadKey
@@ -199,6 +205,7 @@ class Standing:
     forbidden: str = ""
     is_spread: bool = False
     left_out: tuple[str, ...] = ()
+    switches: bool = False
 
     def may_gain(self, mode: Mode) -> bool:
         """Return whether a workload's mode and its annotations let capacity be added to it."""
@@ -206,7 +213,11 @@ class Standing:
 
     def is_proven(self, shape: Shape) -> bool:
         """Return whether replicas of a shape may be relied on; those that its owner runs may."""
-        return self.proven is None or shape == self.own.shape or shape in self.proven
+        if self.proven is None or shape in self.proven:
+            return True
+        if self.before is not None and shape in self.before:
+            return True
+        return shape == self.own.shape and not self.own.rollout.is_switched
 
     def slows(self, shape: Shape) -> tuple[bool, bool]:
         """Return what makes replicas of a shape come later, the worst first: a trial, nodes without files.
@@ -231,6 +242,8 @@ class Standing:
         Those of copies prefer nodes where copies run.
         """
         variant = self.variant(shape)
+        if variant is None and self.switches:
+            return replace(self.pods(self.own.shape), may_take_held=True)
         if variant is not None:
             return Pods(
                 self.key,

@@ -10,6 +10,9 @@ ATTEMPTS = 3
 PAUSE_S = 300.0
 """Before the second attempt; each pause is twice the one before."""
 
+ABANDONED = ATTEMPTS + 1
+"""What a failure counts that leaves no attempt: with all replicas of a workload none is made lightly."""
+
 GIVEN_UP_S = 86400.0
 """What failed is tried again on the next day: by then somebody may have put flags, driver or card right."""
 
@@ -39,6 +42,15 @@ class Trial:
     def is_given_up(self, at_s: float) -> bool:
         """Return whether the shape is not to be used at a time."""
         return self.failures >= ATTEMPTS and at_s < self.until_s
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether it ended before its attempts were over."""
+        return self.failures >= ABANDONED
+
+    def abandoned(self, because: str, at_s: float) -> Trial:
+        """Return it after a failure at a time that is not to be met again before the next day."""
+        return Trial(failures=ABANDONED, because=because, until_s=at_s + GIVEN_UP_S)
 
     def served(self, more_s: float) -> Trial:
         """Return it after that much longer inside the objectives."""

@@ -92,6 +92,13 @@ class Way(StrEnum):
     PUBLISH = "publish"
 
 
+class Reshaping(StrEnum):
+    """How a workload comes to other shapes: copies beside its Deployment, or its Deployment itself."""
+
+    COPIES = "copies"
+    SWITCH = "switch"
+
+
 class Router(StrEnum):
     """How requests are spread over the replicas of a workload."""
 
@@ -147,6 +154,7 @@ class Workload:
         mechanism: How its shapes are made real, a key of the mechanism table.
         scheduler: Name of the scheduler that places its pods.
         way: How it is acted on.
+        reshape: How it comes to other shapes.
         is_spread: Its replicas are spread over fault domains.
     """
 
@@ -161,4 +169,5 @@ class Workload:
     mechanism: str = "dra"
     scheduler: str = "default-scheduler"
     way: Way = Way.OWN
+    reshape: Reshaping = Reshaping.COPIES
     is_spread: bool = False

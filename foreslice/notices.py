@@ -50,7 +50,7 @@ def _of_step(result: StepResult, at_s: float) -> Notice:
     step, kind = result.step, "".join(word.title() for word in result.step.verb.split("-"))
     what = f"{step.variant} to {step.replicas} x {step.shape}"
     match result.outcome:
-        case Outcome.DONE | Outcome.UNCONFIRMED:
+        case Outcome.DONE | Outcome.UNCONFIRMED | Outcome.UNDER_WAY:
             reason = kind
         case Outcome.FAILED:
             reason = f"{kind}Failed"

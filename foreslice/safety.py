@@ -17,8 +17,9 @@ from actuator.outcome import Outcome, StepResult
 from actuator.ports import Cluster
 from actuator.ways import with_ways
 from fleet.cards import CardShares
+from fleet.change import Step, Verb
 from fleet.cluster import Fleet, Standing
-from fleet.shape import Configuration
+from fleet.shape import Configuration, Shape
 from fleet.workload import Mode, Router, Way, Workload, WorkloadKey
 
 TRIES = 3
@@ -72,11 +73,11 @@ def _raised(
     returns = [
         Return(
             standing.key,
-            cards.raised(standing.wanted, standing.safe),
-            (f"{because}: {standing.safe} is safe",),
+            cards.raised(standing.wanted, safe),
+            (f"{because}: {safe} is safe",),
         )
         for standing in fleet.standings
-        if standing.safe is not None
+        if (safe := cards.safe(standing)) is not None
     ]
     # Those that need nothing too: what a run that broke off has left open is ended.
     return Executor(cluster).run(diff(fleet, returns, at_s), acting, at_s)
@@ -88,7 +89,8 @@ class Restoration:
     Call `turn` until nothing is left to be done. Each holds as many cards in the end as it does now, and no
     fewer than before foreslice came; a copy goes as what takes its place becomes ready.
 
-    A floor goes back to what its owner had it at.
+    A floor goes back to what its owner had it at. A Deployment that was switched to another shape goes back
+    to the claim template that its owner named.
 
     Args:
         cluster: What is written to.
@@ -96,7 +98,7 @@ class Restoration:
     """
 
     def __init__(self, cluster: Cluster, ways: Mapping[WorkloadKey, Way]) -> None:
-        cluster = with_ways(cluster, ways)
+        cluster = with_ways(cluster, ways, switching=ways)
         self._cluster = cluster
         self._ways = ways
         self._keys = tuple(ways)
@@ -115,13 +117,16 @@ class Restoration:
             if (goal := self._goals.get(standing.key)) is not None
         }
         results = self._executor.run(changes, terms, at_s)
-        return results if any(change.steps for change in changes) else ()
+        following = tuple(_following(fleet))
+        return (*results, *following) if following or any(change.steps for change in changes) else ()
 
     def _returns(self, fleet: Fleet) -> Iterator[tuple[WorkloadKey, Configuration]]:
         cards = CardShares(fleet.boards())
         for standing in fleet.standings:
             if standing.safe is not None:
-                own, safe = standing.own.shape, standing.safe
+                own, safe = _owners(standing), standing.safe
+                if standing.own.rollout.is_switched:
+                    safe = Configuration({own: safe.replicas})
                 if standing.moving_to is not None and set(standing.moving_to) == {own, *safe}:
                     # A restoration that broke off goes on to its goal: on the way there, more is held.
                     held = standing.moving_to.counts[own]
@@ -131,6 +136,22 @@ class Restoration:
                     beside = cards.total([safe.plus(own, -safe.counts.get(own, 0))])
                     held = ceil((cards.total([standing.wanted]) - beside) / cards.of(own) - _ROUNDING)
                 yield standing.key, safe.plus(own, max(0, held - safe.counts.get(own, 0)))
+
+
+def _owners(standing: Standing) -> Shape:
+    """Return the shape that the owner's own Deployment asked for before foreslice came to switch it."""
+    if standing.own.rollout.is_switched and standing.before is not None:
+        return next(iter(standing.before), standing.own.shape)
+    return standing.own.shape
+
+
+def _following(fleet: Fleet) -> Iterator[StepResult]:
+    """Yield the Deployments whose pods have yet to follow to the template that they name."""
+    for standing in fleet.standings:
+        own = standing.own
+        if any(replica.is_old and not replica.is_leaving for replica in own.replicas):
+            step = Step(Verb.SWITCH, own.name, own.shape, own.wanted, None, "restored to its owner")
+            yield StepResult(standing.key, step, Outcome.HELD, f"pods of {own.name} to follow")
 
 
 class _Unrestricted:
@@ -154,5 +175,6 @@ def _adding(mode: Mode) -> Terms:
 def _keeping(standing: Standing, goal: Configuration, fleet: Fleet) -> Terms:
     """Return terms under which ready replicas, weighed by their cards, are no fewer than they will be."""
     cards = CardShares(fleet.boards())
-    shares = {variant.shape: cards.of(variant.shape) for variant in standing.variants}
+    shapes = {*goal, *(variant.shape for variant in standing.variants)}
+    shares = {shape: cards.of(shape) for shape in shapes}
     return Terms(Mode.FULL, Router.LEAST_LOADED, 0, shares, cards.total([goal]))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from actuator.gate import Terms
-from allocator.need import Need
+from allocator.need import Need, Timing
 from allocator.offers import Offers
 from allocator.ways import within_reach
 from fleet.cluster import Fleet, Standing
@@ -34,6 +34,7 @@ def terms_of(
     outlooks: Mapping[WorkloadKey, Outlook],
     needs: Mapping[WorkloadKey, Need],
     readings: Mapping[WorkloadKey, NowReading],
+    timing: Mapping[WorkloadKey, Timing],
 ) -> dict[WorkloadKey, Terms]:
     """Return what must hold for each workload, in their order."""
     return {
@@ -48,6 +49,7 @@ def terms_of(
             is_fall_foreseen=outlooks[workload.key].is_fall_foreseen,
             answered=readings[workload.key].answered if workload.key in readings else frozenset(),
             proven=_proven(fleet.standing(workload.key)),
+            trial_s=timing[workload.key].trial_s,
             drain_s=_drain_s(readings.get(workload.key)),
         )
         for workload in workloads
@@ -62,7 +64,8 @@ def _proven(standing: Standing | None) -> frozenset[Shape] | None:
     """Return the shapes that a workload may rely on, `None` for all."""
     if standing is None or standing.proven is None:
         return None
-    return frozenset((standing.own.shape, *standing.proven))
+    own = {standing.own.shape} if standing.is_proven(standing.own.shape) else set()
+    return frozenset(own.union(standing.proven))
 
 
 def seen_of(workloads: Sequence[Workload], fleet: Fleet) -> Iterator[str]:
@@ -96,7 +99,8 @@ def given_up(fleet: Fleet | None, at_s: float) -> list[str]:
         for shape in sorted(standing.given_up(at_s))
     )
     return [
-        f"{key}: {shape} is not used before {_minute(trial.until_s)}: {trial.failures} times {trial.because}"
+        f"{key}: {shape} is not used before {_minute(trial.until_s)}: "
+        f"{'' if trial.is_abandoned else f'{trial.failures} times '}{trial.because}"
         for key, shape, trial in failed
     ]
 

@@ -243,7 +243,14 @@ class Loop:
         planned = self._planned if is_followed and not (stops.everything or stops.moves) else {}
         decisions = with_plans(due, planned, question.fleet, seen.at_s)
         changes = diff(question.fleet, decisions, seen.at_s)
-        of = partial(terms_of, self._workloads, question.fleet, seen.outlooks, readings=seen.readings)
+        of = partial(
+            terms_of,
+            self._workloads,
+            question.fleet,
+            seen.outlooks,
+            readings=seen.readings,
+            timing=seen.timing,
+        )
         needs = {key: need for (key, _), need in question.needs.items()}
         results = self._executor.run(changes, of(needs), seen.at_s, stops, self._rules.budgets_at(seen.at_s))
         conditions = (*seen.conditions, *stops.everything, *stops.moves)

@@ -88,7 +88,9 @@ class Trials:
                 held = standing.key, shape
                 self._kept[held] = standing.trials.get(shape, Trial())
                 look = _Look(replicas, readings.get(standing.key), at_s, passed_s)
-                trial = before.get(held, self._kept[held]).as_of(at_s)
+                # What was given up is kept by who took its replicas back.
+                kept = self._kept[held]
+                trial = (kept if kept.is_abandoned else before.get(held, kept)).as_of(at_s)
                 self._trials[held] = look.after(trial, timing[standing.key])
 
     def keep(self, cluster: Cluster) -> None:
@@ -102,8 +104,10 @@ class Trials:
 def _on_trial(standing: Standing) -> Iterator[tuple[Shape, tuple[Replica, ...]]]:
     """Yield the shapes that are not proven, each with its replicas."""
     for variant in standing.variants:
-        if variant.replicas and not standing.is_proven(variant.shape):
-            yield variant.shape, variant.replicas
+        # During a rollout those of the earlier template say nothing of the new one's shape.
+        replicas = tuple(replica for replica in variant.replicas if not replica.is_old)
+        if replicas and not standing.is_proven(variant.shape):
+            yield variant.shape, replicas
 
 
 def _is_news(trial: Trial, kept: Trial) -> bool:

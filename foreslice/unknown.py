@@ -38,7 +38,7 @@ class UnknownDemand:
                 continue
             unknown_s = at_s - self._since_s.setdefault(decision.workload, at_s)
             standing = fleet.standing(decision.workload)
-            safe = standing.safe if standing is not None else None
+            safe = cards.safe(standing) if standing is not None else None
             if safe is None or unknown_s < self._long_s:
                 yield decision
                 continue

@@ -12,9 +12,18 @@ from actuator.objects.plans import newest_first, plan_of, record_of, status_of, 
 from actuator.objects.readers import Readers
 from actuator.objects.rehearsal import Stage, rewrites
 from actuator.objects.snapshot import Snapshot, fleet_of
+from actuator.objects.switching import back_to, switch_objects
 from actuator.objects.targets import status_of as advice_status
 from actuator.objects.targets import target_of
-from actuator.objects.variants import NOWHERE, Makings, Spreading, is_variant_of, makings_of, variant_objects
+from actuator.objects.variants import (
+    NOWHERE,
+    Makings,
+    Spreading,
+    is_variant_of,
+    makings_of,
+    unused_templates,
+    variant_objects,
+)
 from actuator.objects.writers import scalers_of
 from actuator.ports import Advice, PlanRecord, Rewrite, StepRecord
 from fleet.change import ChangeSet, Step
@@ -103,6 +112,31 @@ class EmbeddedCluster(Marks):
         metadata = {**held["metadata"], "resourceVersion": version_of(held) if expects is None else expects}
         self._store.replace({**held, "metadata": metadata, "spec": {**held["spec"], "replicas": replicas}})
 
+    def switch(self, workload: WorkloadKey, shape: Shape, *, expects: str | None) -> None:
+        """Point the workload's Deployment to a claim template of a shape, made where there is none."""
+        base, makings = self._base(workload), self._makings(workload)
+        *templates, after = switch_objects(base, makings, shape)
+        self._refuse_older(base, expects)
+        for template in templates:
+            if template["metadata"]["name"] not in makings.templates:
+                self._store.create(template)
+        self._store.replace(after)
+
+    def switch_back(self, workload: WorkloadKey, template: str, *, expects: str | None) -> None:
+        """Point the workload's Deployment to a claim template that is there."""
+        base = self._base(workload)
+        after = back_to(base, self._makings(workload), template)
+        self._refuse_older(base, expects)
+        self._store.replace(after)
+
+    def sweep_templates(self, workload: WorkloadKey) -> None:
+        """Delete claim templates that we made for a workload and that nothing of it names; no history is."""
+        namespace = workload.namespace
+        makers = [*self._store.list(DEPLOYMENT, namespace), *self._store.list(POD, namespace)]
+        templates = self._store.list(CLAIM_TEMPLATE, namespace)
+        for name in unused_templates(templates, makers, self._base(workload)):
+            self._store.delete(CLAIM_TEMPLATE, namespace, name)
+
     def set_floor(self, workload: WorkloadKey, replicas: int, *, expects: str | None) -> None:
         """Set the fewest replicas of what scales a workload; `expects` is the version it must still have."""
         found = scalers_of(self._base(workload), self._store.list(AUTOSCALER, workload.namespace))
@@ -178,6 +212,11 @@ class EmbeddedCluster(Marks):
             self._store.list(SLICE),
             self._spreading.of(workload),
         )
+
+    def _refuse_older(self, held: Json, expects: str | None) -> None:
+        if expects not in {None, version_of(held)}:
+            name = held["metadata"]["name"]
+            raise ConflictError(f"Deployment {name} is at version {version_of(held)}, not {expects}")
 
     def _base(self, workload: WorkloadKey) -> Json:
         """Return the workload's own Deployment; `RefusedError` if there is none."""

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from hashlib import blake2b
+from math import ceil, floor
 
-from simulator.api import DEPLOYMENT, POD, Api, Event, Json
+from actuator.manifest import seconds_of
+from simulator.api import DEPLOYMENT, POD, Api, Event, Json, timestamp
 from simulator.clock import Clock
 from simulator.errors import NotModelledError
 from simulator.metadata import Name, is_owned, name_of, owner_reference
-from simulator.pods import is_leaving, is_ready
+from simulator.pods import condition, is_leaving, is_ready
 from simulator.workqueue import WorkQueue
+
+_COMPLETE, _UPDATED, _EXCEEDED = "NewReplicaSetAvailable", "ReplicaSetUpdated", "ProgressDeadlineExceeded"
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 """Label of a pod: which template of its Deployment it was made from."""
 
 
 class DeploymentController:
-    """Keeps as many pods of each Deployment as it asks for; there are no ReplicaSets and no rollouts."""
+    """Keeps as many pods of each Deployment as it asks for, and takes them to a changed template.
+
+    There are no ReplicaSets; of rollouts only those that make new pods before they end old ones.
+    """
 
     def __init__(self, api: Api, clock: Clock) -> None:
         self._api = api
+        self._clock = clock
+        # Template and replicas of rollouts under way, by uid of the Deployment.
+        self._rolling: dict[str, tuple[str, int]] = {}
         self._queue: WorkQueue[Name] = WorkQueue(clock, self._reconcile)
         api.watch(DEPLOYMENT, lambda event: self._queue.add(name_of(event.body)))
         api.watch(POD, self._on_pod)
@@ -39,21 +50,93 @@ class DeploymentController:
         # Pods that somebody else made in its name have no such label; ReplicaSets leave them alone.
         made = (pod for pod in self._pods_of(deployment) if POD_TEMPLATE_HASH in pod["metadata"]["labels"])
         staying = [pod for pod in made if is_owned(pod, deployment) and not is_leaving(pod)]
-        if any(pod["metadata"]["labels"][POD_TEMPLATE_HASH] != template_hash for pod in staying):
-            raise NotModelledError(f"a rollout of Deployment {name[0]}/{name[1]}")
-        wanted = deployment["spec"].get("replicas", 1)
-        for pod in _best_first(staying)[wanted:]:
-            self._api.delete(POD, name[0], pod["metadata"]["name"], uid=pod["metadata"]["uid"])
-        for _ in range(wanted - len(staying)):
-            self._api.create(_pod(deployment, template_hash))
-        ready = sum(map(is_ready, staying))
+        old = [pod for pod in staying if pod["metadata"]["labels"][POD_TEMPLATE_HASH] != template_hash]
+        if old:
+            self._roll(deployment, template_hash, staying, old)
+        else:
+            self._rolling.pop(deployment["metadata"]["uid"], None)
+            wanted = deployment["spec"].get("replicas", 1)
+            self._end(_best_first(staying)[wanted:])
+            self._make(deployment, template_hash, wanted - len(staying))
+        self._tell(deployment, staying, old)
+
+    def _roll(
+        self, deployment: Json, template_hash: str, staying: Sequence[Json], old: Sequence[Json]
+    ) -> None:
+        """Make new pods as far as the surge goes, and end old ones that are not missed.
+
+        As kubernetes pkg/controller/deployment/rolling.go with maxUnavailable 0: one sync makes pods or ends
+        some; what does not serve makes room only beyond what new pods have still to take over.
+        """
+        wanted, surge = deployment["spec"].get("replicas", 1), _surge(deployment)
+        begun = self._rolling.get(deployment["metadata"]["uid"])
+        if begun == (template_hash, wanted) or begun is None or begun[0] != template_hash:
+            self._rolling[deployment["metadata"]["uid"]] = template_hash, wanted
+        else:
+            raise NotModelledError(f"other replicas during a rollout of {deployment['metadata']['name']}")
+        new = len(staying) - len(old)
+        more = min(wanted - new, wanted + surge - len(staying))
+        if more > 0:
+            self._make(deployment, template_hash, more)
+            return
+        available = sum(self._is_available(deployment, pod) for pod in staying)
+        idle = sum(not self._is_available(deployment, pod) for pod in old)
+        most = len(staying) - wanted - (len(staying) - available - idle)
+        if most > 0:
+            self._end(_best_first(old)[::-1][: min(idle, most) + max(0, available - wanted)])
+
+    def _tell(self, deployment: Json, staying: Sequence[Json], old: Sequence[Json]) -> None:
+        """Write the status; while pods that are ready are not available yet, look again."""
         status = {
             "observedGeneration": deployment["metadata"]["generation"],
             "replicas": len(staying),
-            "readyReplicas": ready,
-            "availableReplicas": ready,
+            "updatedReplicas": len(staying) - len(old),
+            "readyReplicas": sum(map(is_ready, staying)),
+            "availableReplicas": sum(self._is_available(deployment, pod) for pod in staying),
         }
+        before = deployment.get("status", {})
+        if conditions := self._progress(deployment, before, status, is_rolling=bool(old)):
+            status["conditions"] = conditions
         self._api.replace_status({**deployment, "status": status})
+
+    def _progress(self, deployment: Json, before: Json, status: Json, *, is_rolling: bool) -> Sequence[Json]:
+        """Return whether a rollout gets further, as a condition; none before the first one."""
+        held: Sequence[Json] = before.get("conditions", ())
+        said: Json = held[0] if held else {}
+        is_complete = not is_rolling and status["availableReplicas"] == status["replicas"]
+        if not (said or is_rolling) or (said and is_complete and said["reason"] == _COMPLETE):
+            return held
+        now_s, deadline_s = self._clock.now_s, deployment["spec"].get("progressDeadlineSeconds", 600)
+        if is_complete:
+            return [_progressing(_COMPLETE, now_s)]
+        if not said or any(status[part] != before.get(part) for part in status):
+            self._look_again(deployment, deadline_s)
+            return [_progressing(_UPDATED, now_s)]
+        if said["reason"] == _UPDATED and now_s - seconds_of(said["lastUpdateTime"]) >= deadline_s:
+            return [_progressing(_EXCEEDED, now_s, is_true=False)]
+        return held
+
+    def _is_available(self, deployment: Json, pod: Json) -> bool:
+        """Return whether a pod has been ready for as long as is asked; if not yet, look again then."""
+        since, wait_s = condition(pod, "Ready"), deployment["spec"].get("minReadySeconds", 0)
+        if since is None or not is_ready(pod):
+            return False
+        left_s: float = seconds_of(since["lastTransitionTime"]) + wait_s - self._clock.now_s
+        if left_s > 0:
+            self._look_again(deployment, left_s)
+        return left_s <= 0
+
+    def _look_again(self, deployment: Json, after_s: float) -> None:
+        self._clock.after(after_s, partial(self._queue.add, name_of(deployment)))
+
+    def _end(self, pods: Iterable[Json]) -> None:
+        for pod in pods:
+            name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+            self._api.delete(POD, namespace, name, uid=pod["metadata"]["uid"])
+
+    def _make(self, deployment: Json, template_hash: str, pods: int) -> None:
+        for _ in range(pods):
+            self._api.create(_pod(deployment, template_hash))
 
     def _pods_of(self, deployment: Json) -> Sequence[Json]:
         return self._api.list(POD, deployment["metadata"]["namespace"], _selector(deployment))
@@ -71,6 +154,33 @@ def _selector(deployment: Json) -> dict[str, str]:
         raise NotModelledError("selectors other than equality")
     labels: dict[str, str] = selector["matchLabels"]
     return labels
+
+
+def _surge(deployment: Json) -> int:
+    """Return how many pods a rollout may have beside those asked for, percentages rounded up."""
+    name, spec = deployment["metadata"]["name"], deployment["spec"]
+    strategy = spec.get("strategy", {})
+    parts = {"maxSurge": "25%", "maxUnavailable": "25%", **strategy.get("rollingUpdate", {})}
+    exact = {
+        part: int(said[:-1]) * spec.get("replicas", 1) / 100 if isinstance(said, str) else said
+        for part, said in parts.items()
+    }
+    surge: int = ceil(exact["maxSurge"])
+    makes_first = floor(exact["maxUnavailable"]) == 0 and surge > 0
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate" or spec.get("paused") or not makes_first:
+        raise NotModelledError(f"a rollout of {name} that ends pods before it makes new ones, or is paused")
+    return surge
+
+
+def _progressing(reason: str, at_s: float, *, is_true: bool = True) -> Json:
+    """Return a Deployment's condition (kubernetes pkg/controller/deployment/progress.go)."""
+    return {
+        "type": "Progressing",
+        "status": str(is_true),
+        "reason": reason,
+        "lastUpdateTime": timestamp(at_s),
+        "message": reason,
+    }
 
 
 def _template_hash(deployment: Json) -> str:

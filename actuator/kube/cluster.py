@@ -11,7 +11,6 @@ from threading import Lock
 
 from actuator.kube.apiserver import ApiServer
 from actuator.kube.errors import ExistsError, NotFoundError
-from actuator.kube.holds import Holds
 from actuator.kube.mirror import Mirror, Scope
 from actuator.kube.records import NO_PLANS, Fence
 from actuator.kube.reflector import Reflector
@@ -35,11 +34,12 @@ from actuator.kube.resources import (
     Resource,
 )
 from actuator.kube.scale import apply_field, flooring, scaled, scaling
-from actuator.manifest import Json, dropped, key_of, version_of
+from actuator.kube.switching import Switching
+from actuator.manifest import Json, key_of, version_of
 from actuator.objects.beside import ALONE, Beside, is_of
 from actuator.objects.groups import as_deployment
 from actuator.objects.readers import Readers
-from actuator.objects.rehearsal import Stage, rewrites
+from actuator.objects.rehearsal import Stage, is_pointed, rewrites
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.objects.variants import NOWHERE, Makings, Spreading, is_variant_of, makings_of, variant_objects
 from actuator.objects.writers import scalers_of
@@ -63,7 +63,7 @@ SCALERS = {resource.kind: resource for resource in (AUTOSCALERS, SCALED_OBJECTS)
 """What sets replicas by load, by kind, in the order in which `scalers_of` takes them."""
 
 
-class KubeCluster(Holds):
+class KubeCluster(Switching):
     """Implements `actuator.ports.Cluster` on an API server. Close it in the end.
 
     It is read by watches, so a view costs no request; it shows what we wrote at once, and what others wrote
@@ -284,6 +284,10 @@ class KubeCluster(Holds):
             if rewrite.before is None:
                 self._judge(resource.path(namespace), body)
             else:
+                if is_pointed(rewrite):
+                    self._judge_pointing(body)
+                    if body["spec"]["replicas"] == rewrite.before["spec"].get("replicas", 1):
+                        return ""
                 path = resource.path(namespace, name, "scale")
                 scale = scaling(namespace, name, body["spec"]["replicas"], None)
                 if resource is LEADER_WORKER_SETS:
@@ -300,16 +304,6 @@ class KubeCluster(Holds):
         except (ConflictError, RefusedError) as error:
             return str(error)
         return ""
-
-    def _judge(self, path: str, body: Json) -> None:
-        """Have the server judge a new object; `RefusedError` too where it drops what a claim asks for."""
-        kept = self._server.create(path, body, is_dry=True)
-        if body["kind"] == CLAIM_TEMPLATES.kind and (lost := dropped(body["spec"], kept["spec"])):
-            name = body["metadata"]["name"]
-            raise RefusedError(
-                f"the API server drops {lost} of ResourceClaimTemplate {name}, as where its feature is off: "
-                "a claim would be given something else"
-            )
 
     def _makings(self, workload: WorkloadKey) -> Makings:
         """Return what copies of a workload are made with."""

@@ -33,7 +33,15 @@ _READ = {
             "deletionTimestamp",
             "resourceVersion",
         ),
-        "spec": ("nodeName", "containers", "initContainers", "overhead", "resources", "tolerations"),
+        "spec": (
+            "nodeName",
+            "containers",
+            "initContainers",
+            "overhead",
+            "resources",
+            "tolerations",
+            "resourceClaims",
+        ),
         "status": ("phase", "conditions", "resourceClaimStatuses"),
     },
 }

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import suppress
 
 from actuator.kube.apiserver import MERGE, ApiServer
 from actuator.kube.errors import NotFoundError
-from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, SERVING
-from actuator.manifest import key_of
+from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, PODS, REPLICA_SETS, SERVING
+from actuator.manifest import Json, key_of
 from actuator.objects.variants import is_variant_of, unused_templates
 from fleet.errors import RefusedError
 from fleet.workload import WorkloadKey
+
+
+def _is_of(body: Json, uids: Container[str]) -> bool:
+    """Return whether an object goes with one of these."""
+    return any(owner["uid"] in uids for owner in body["metadata"].get("ownerReferences") or ())
 
 
 class Owner:
@@ -55,8 +60,14 @@ class Owner:
                 self._server.request("DELETE", path, {"preconditions": conditions})
         ended = {key_of(body).name for body in spent}
         kept = [body for body in found if key_of(body).name not in ended]
-        templates = self._server.request("GET", CLAIM_TEMPLATES.path(workload.namespace))["items"]
-        for name in unused_templates(templates, kept, base):
+        templates, *made = (
+            self._server.request("GET", resource.path(workload.namespace))["items"]
+            for resource in (CLAIM_TEMPLATES, REPLICA_SETS, PODS)
+        )
+        # Those of a copy that ended are on their way out.
+        uids = {body["metadata"]["uid"] for body in spent}
+        staying = (body for bodies in made for body in bodies if not _is_of(body, uids))
+        for name in unused_templates(templates, [*kept, *staying], base):
             with suppress(NotFoundError):
                 self._server.request("DELETE", CLAIM_TEMPLATES.path(workload.namespace, name))
         return tuple(sorted(ended))

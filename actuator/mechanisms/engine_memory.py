@@ -87,13 +87,18 @@ def fitted(container: Json, shape: Shape) -> Json:
     if f"$({UTILISATION})" in _words(container):
         return told(container, most_of(shape, container))
     refuse_unkept(container, shape)
+    refuse_other_memory(container, shape)
+    return container
+
+
+def refuse_other_memory(container: Json, shape: Shape) -> None:
+    """Raise `RefusedError` for an engine that takes less of a shape than capacity is reckoned with."""
     taken = memory_taken(container)
     if taken is not None and taken < _LEAST * most_of(shape, container):
         raise RefusedError(
             f"its engine takes {taken} of the memory whatever it runs on, and on {shape} "
             f"{most_of(shape, container):.3g} is reckoned with: write --{_said(container)[0]} with {_HOW}"
         )
-    return container
 
 
 def told(container: Json, utilisation: float) -> Json:

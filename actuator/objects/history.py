@@ -35,7 +35,7 @@ class History:
         records: The plans, newest first.
         proven: Shapes of which they say that they are proven.
         trials: How far shapes have come in proving themselves, as the newest plan has it.
-        added: Shapes of which they added replicas.
+        added: Shapes to which they brought replicas.
     """
 
     records: tuple[PlanRecord, ...] = ()
@@ -94,6 +94,7 @@ def history_of(plans: Iterable[PlanRecord]) -> History:
     records = newest_first(plans)
     if not records:
         return NONE
+    trials = {shape: trial for record in reversed(records) for shape, trial in trials_of(record).items()}
     open_plan = next((record for record in records if is_open(record)), None)
     return History(
         records=records,
@@ -104,10 +105,15 @@ def history_of(plans: Iterable[PlanRecord]) -> History:
         before=first(records).change.start,
         falls=tuple(fall for record in records if (fall := fall_of(record)) is not None),
         starts=tuple(starts(records)),
-        proven=frozenset(shape for record in records for shape in proven_by(record)),
-        trials={shape: trial for record in reversed(records) for shape, trial in trials_of(record).items()},
+        # What was proven once and failed since is not.
+        proven=frozenset(shape for record in records for shape in proven_by(record))
+        - {shape for shape, trial in trials.items() if trial.failures and trial.proven_at_s is None},
+        trials=trials,
         added=frozenset(
-            step.shape for record in records for step in record.change.steps if step.verb is Verb.SCALE_UP
+            step.shape
+            for record in records
+            for step in record.change.steps
+            if step.verb in {Verb.SCALE_UP, Verb.SWITCH}
         ),
     )
 

@@ -111,12 +111,15 @@ def fall_of(record: PlanRecord) -> Fall | None:
         for step, kept in zip(record.change.steps, record.steps, strict=True)
         if kept.state is StepState.DONE and step.verb is not Verb.CREATE_VARIANT
     ]
-    taken = [at_s for step, at_s in done if step.verb is Verb.SCALE_DOWN]
+    taken = [at_s for step, at_s in done if step.is_irreversible]
     if not taken:
         return None
     start = record.change.start
-    left = Configuration({**start.counts, **{step.shape: step.replicas for step, _ in done}})
-    return Fall(max(taken), start, left)
+    switched = any(step.verb is Verb.SWITCH for step, _ in done)
+    # Of a Deployment that is switched no replica keeps the shape that it had.
+    kept = {} if switched else start.counts
+    left = {step.shape: step.replicas for step, _ in done if not switched or step.is_irreversible}
+    return Fall(max(taken), start, Configuration({**kept, **left}))
 
 
 def newest_first(records: Iterable[PlanRecord]) -> tuple[PlanRecord, ...]:
@@ -171,6 +174,7 @@ def _step(step: Step) -> Json:
         "shape": _shape(step.shape),
         "replicas": step.replicas,
         **({} if step.expects is None else {"expects": step.expects}),
+        **({"template": step.template} if step.template else {}),
         "reason": step.reason,
     }
 
@@ -183,6 +187,7 @@ def _read_step(body: Json) -> Step:
         replicas=body["replicas"],
         expects=body.get("expects"),
         reason=body["reason"],
+        template=body.get("template", ""),
     )
 
 

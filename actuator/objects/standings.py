@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 from actuator.manifest import (
-    STANDBY_LABEL,
     VARIANT_LABEL,
     Json,
     by_namespace,
@@ -18,7 +17,7 @@ from actuator.manifest import (
     version_of,
 )
 from actuator.mechanisms import device_plugin as plugin
-from actuator.mechanisms.dra import shape_asked
+from actuator.mechanisms.dra import Ask, ask_of, shape_asked
 from actuator.objects.allocations import allocated_ids, granted, results_of
 from actuator.objects.beside import ALONE, chosen, last_by_hand_s, writers_beside
 from actuator.objects.groups import (
@@ -31,10 +30,11 @@ from actuator.objects.groups import (
 )
 from actuator.objects.holds import may_take_held
 from actuator.objects.hosts import host_amount
+from actuator.objects.indexed import boards, by_key, by_name, by_owner, living
 from actuator.objects.kept import Kept
 from actuator.objects.places import Places
 from actuator.objects.plugged import Plugged
-from actuator.objects.pods import grace_s, is_over, true_condition
+from actuator.objects.pods import grace_s, true_condition
 from actuator.objects.restraints import (
     RESERVATIONS,
     approval,
@@ -44,7 +44,7 @@ from actuator.objects.restraints import (
     permitted,
     spared_by,
 )
-from actuator.objects.selection import Labelled
+from actuator.objects.rollouts import is_of_another, rollout_of
 from actuator.objects.slices import Inventory
 from actuator.objects.variants import (
     gpu_claim,
@@ -56,11 +56,11 @@ from actuator.objects.variants import (
     refuse_unkept,
 )
 from actuator.objects.writers import Scalings, writers_of
-from fleet.boards import Board
 from fleet.cluster import Replica, Standing, Variant
 from fleet.devices import Device
 from fleet.errors import RefusedError
 from fleet.restraints import DisruptionBudget
+from fleet.rollout import NONE
 from fleet.shape import WHOLE, Shape
 from fleet.workload import WorkloadKey
 
@@ -98,13 +98,13 @@ class Observer:
         kept = kept or Kept()
         self.plugs, self.fault_domain, self.places, self.beside = Plugged(), "", Places(), ALONE
         self._inventory = inventory
-        self._boards = kept.of(_boards, inventory)
+        self._boards = kept.of(boards, inventory)
         self._gpus = inventory.gpu_by_uuid()
         self._deployments = {key_of(body): body for body in deployments}
-        self._owned = _by_owner(self._deployments.values())
-        self._pods = kept.of(_living, pods)
-        self._templates = kept.of(_by_name, templates)
-        self._claims = kept.of(_by_key, claims)
+        self._owned = by_owner(self._deployments.values())
+        self._pods = kept.of(living, pods)
+        self._templates = kept.of(by_name, templates)
+        self._claims = kept.of(by_key, claims)
         self._budgets = by_namespace(budgets)
         self._scalings = scalings or Scalings()
         self._parts: dict[WorkloadKey, tuple[object, ...]] = {}
@@ -210,14 +210,16 @@ class Observer:
         templates = self._templates.get(meta["namespace"], {})
         got: Callable[[Json], _Got] = self._plugged
         claim, ask = ("", None) if is_plugged(deployment, templates) else gpu_claim(deployment, templates)
+        rollout = NONE
         if ask is not None:
+            rollout = rollout_of(deployment, claim, templates)
             got = partial(self._claimed, claim=claim)
+        is_old = partial(is_of_another, claim=claim, template=rollout.template)
         try:
             if ask is None:
                 asked = {"": plugin.shape_asked(deployment["spec"]["template"]["spec"], self.plugs.hosts)}
             else:
-                kinds = self._inventory.kinds()
-                asked = {n: shape_asked(each, self._boards, kinds) for n, each in ask.alternatives}
+                asked = self._asked(ask)
                 for each in asked.values():
                     refuse_unkept(deployment["spec"]["template"]["spec"], claim, each)
         except RefusedError as error:
@@ -227,14 +229,20 @@ class Observer:
         size = self._size(deployment, templates, shape)
         members = size if may_stand_apart(deployment) else 1
         ours = find(deployment["spec"]["selector"])
-        replicas = (self._group(pod, find, size, meta["name"], got, asked) for pod in ours)
+        # Of a rollout that is under way, each pod is judged by what its own claim asks.
+        older = {pod["metadata"]["name"]: self._asked_by(pod, claim, asked) for pod in ours if is_old(pod)}
+        replicas = (
+            self._group(pod, find, size, meta["name"], got, older.get(pod["metadata"]["name"], asked))
+            for pod in ours
+        )
         return Variant(
             name=meta["name"],
             shape=grouped_shape(shape, size),
             wanted=deployment["spec"].get("replicas", 1),
             version=version_of(deployment),
             is_base=is_base,
-            replicas=tuple(replicas),
+            replicas=tuple(replace(one, is_old=one.pod in older) for one in replicas),
+            rollout=rollout,
             grace_s=grace_s(pod_spec),
             alternatives=tuple(dict.fromkeys(other for other in others if other != shape)),
             is_spread=is_spread_over(pod_spec, self.fault_domain),
@@ -245,6 +253,18 @@ class Observer:
             ),
             may_take_held=ask is not None and may_take_held(ask.tolerations, base),
         )
+
+    def _asked(self, ask: Ask) -> dict[str, Shape]:
+        """Return the shapes that a claim may get, by the name that an allocation gives them."""
+        kinds = self._inventory.kinds()
+        return {n: shape_asked(each, self._boards, kinds) for n, each in ask.alternatives}
+
+    def _asked_by(self, pod: Json, claim: str, newest: Mapping[str, Shape]) -> Mapping[str, Shape]:
+        """Return likewise what a pod's own claim may get; as the newest while that cannot be told."""
+        body = self._claim(pod, claim)
+        with suppress(RefusedError):
+            return self._asked(ask_of(body["spec"])) if body else newest
+        return newest
 
     def _size(self, deployment: Json, templates: Mapping[str, Json], shape: Shape) -> int:
         """Return how many pods one replica has; `RefusedError` for groups that cannot be told from shapes."""
@@ -359,30 +379,3 @@ def _as_admitted(pod_spec: Json, pods: Sequence[Json]) -> Json:
     newest = max(pods, default={}, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
     added: list[Json] = (newest.get("spec") or {}).get("tolerations") or []
     return {**pod_spec, "tolerations": [*(pod_spec.get("tolerations") or []), *added]}
-
-
-def _boards(inventory: Inventory) -> list[Board]:
-    return sorted({gpu.board for gpu in inventory.gpus}, key=lambda board: board.id)
-
-
-def _living(pods: Iterable[Json]) -> Labelled:
-    return Labelled(pod for pod in pods if not is_over(pod) and STANDBY_LABEL not in labels_of(pod))
-
-
-def _by_name(templates: Iterable[Json]) -> dict[str, dict[str, Json]]:
-    return {
-        namespace: {str(body["metadata"]["name"]): body for body in bodies}
-        for namespace, bodies in by_namespace(templates).items()
-    }
-
-
-def _by_key(claims: Iterable[Json]) -> dict[WorkloadKey, Json]:
-    return {key_of(body): body for body in claims}
-
-
-def _by_owner(bodies: Iterable[Json]) -> dict[str, list[Json]]:
-    found: defaultdict[str, list[Json]] = defaultdict(list)
-    for body in bodies:
-        for owner in body["metadata"].get("ownerReferences") or []:
-            found[owner["uid"]].append(body)
-    return found

@@ -192,10 +192,10 @@ def variant_objects(base: Json, makings: Makings, name: str, shape: Shape) -> tu
         raise RefusedError(f"{where}: no card of the fleet is a {shape.board}")
     pods = base["spec"]["template"]["spec"]
     if is_plugged(base, makings.templates):
-        _refuse_other_spread(where, shape, shape_asked(pods, makings.hosts).cards)
+        refuse_other_spread(where, shape, shape_asked(pods, makings.hosts).cards)
         return (_copy(base, name, with_shape(pods, shape, makings.hosts), makings.spread_over),)
     claim, ask = gpu_claim(base, makings.templates)
-    _refuse_other_spread(where, shape, ask.request.count)
+    refuse_other_spread(where, shape, ask.request.count)
     owner = key_of(base)
     if not may_take_held(ask.tolerations, owner):
         ask = replace(ask, tolerations=(*ask.tolerations, toleration(owner)))
@@ -203,7 +203,7 @@ def variant_objects(base: Json, makings: Makings, name: str, shape: Shape) -> tu
     template = _owned(template, name, base)
     own = {"name": claim, "resourceClaimTemplateName": template["metadata"]["name"]}
     claims = [own if held["name"] == claim else held for held in pods["resourceClaims"]]
-    engines = [fitted(one, shape) if _is_given(one, claim) else one for one in pods["containers"]]
+    engines = [fitted(one, shape) if is_given(one, claim) else one for one in pods["containers"]]
     pods = {**pods, "containers": engines, "resourceClaims": claims}
     refuse_unkept(pods, claim, shape)
     return template, _copy(base, name, pods, makings.spread_over)
@@ -211,19 +211,21 @@ def variant_objects(base: Json, makings: Makings, name: str, shape: Shape) -> tu
 
 def refuse_unkept(pod_spec: Json, claim: str, shape: Shape) -> None:
     """Raise `RefusedError` for pods that may take memory of others, where a claim's shape has others."""
-    given = [container for container in pod_spec["containers"] if _is_given(container, claim)]
+    given = [container for container in pod_spec["containers"] if is_given(container, claim)]
     if shape.hundredths and not given:
         raise RefusedError(f"no container is given claim {claim} (resources.claims)")
     for container in given:
         engine_memory.refuse_unkept(container, shape)
 
 
-def _is_given(container: Json, claim: str) -> bool:
+def is_given(container: Json, claim: str) -> bool:
+    """Return whether a container gets the devices of the pod's claim of this name."""
     claims: list[Json] = (container.get("resources") or {}).get("claims") or []
     return any(one["name"] == claim for one in claims)
 
 
-def _refuse_other_spread(where: str, shape: Shape, cards: int) -> None:
+def refuse_other_spread(where: str, shape: Shape, cards: int) -> None:
+    """Raise `RefusedError` for a shape of another number of cards than an engine is told to use."""
     if shape.cards != cards:
         spread = f"its engine's arguments spread it over {cards} cards, not over {shape.cards}"
         raise RefusedError(f"{where}: {spread}")
@@ -232,7 +234,7 @@ def _refuse_other_spread(where: str, shape: Shape, cards: int) -> None:
 def _owned(template: Json, variant: str, base: Json) -> Json:
     """Return a template as one workload's own, so that it goes with that workload and serves no other."""
     named = {"name": dns_label(f"{variant}-{digest_of(template['spec'])}")}
-    return {**template, "metadata": {**template["metadata"], **named, "ownerReferences": [_owner(base)]}}
+    return {**template, "metadata": {**template["metadata"], **named, "ownerReferences": [owner_of(base)]}}
 
 
 def base_hash(base: Json) -> str:
@@ -263,7 +265,7 @@ def _copy(base: Json, name: str, pod_spec: Json, spread_over: str) -> Json:
             "namespace": meta["namespace"],
             "labels": {**MANAGED_BY, **mark},
             "annotations": {BASE_HASH: base_hash(base)},
-            "ownerReferences": [_owner(base)],
+            "ownerReferences": [owner_of(base)],
         },
         "spec": {**spec, "replicas": 0},
     }
@@ -298,7 +300,8 @@ def is_spread_over(pod_spec: Json, label: str) -> bool:
     return any(one["topologyKey"] == label for one in constraints)
 
 
-def _owner(base: Json) -> Json:
+def owner_of(base: Json) -> Json:
+    """Return what says that an object goes with a Deployment."""
     return {**_kind(base), "name": base["metadata"]["name"], "uid": base["metadata"]["uid"]}
 
 
@@ -316,12 +319,22 @@ def is_variant_of(deployment: Json, base: Json) -> bool:
     )
 
 
-def unused_templates(templates: Iterable[Json], deployments: Iterable[Json], base: Json) -> tuple[str, ...]:
-    """Return the names of templates that were made for copies of `base` and that no Deployment names."""
+def unused_templates(templates: Iterable[Json], makers: Iterable[Json], base: Json) -> tuple[str, ...]:
+    """Return the names of templates that were made for `base` or copies of it, and that nothing names.
+
+    Args:
+        templates: ResourceClaimTemplates of its namespace.
+        makers: Whatever there makes pods: Deployments, and ReplicaSets too, so that an undo of a rollout
+            finds what it needs; and pods, whose claims may have yet to be made.
+        base: The Deployment.
+    """
+    specs = (
+        body["spec"]["template"]["spec"] if "template" in body["spec"] else body["spec"]
+        for body in makers
+        if "deletionTimestamp" not in body["metadata"]
+    )
     used = {
-        claim.get("resourceClaimTemplateName")
-        for deployment in deployments
-        for claim in deployment["spec"]["template"]["spec"].get("resourceClaims") or []
+        claim.get("resourceClaimTemplateName") for spec in specs for claim in spec.get("resourceClaims") or []
     }
     made = (
         body for body in templates if _is_owned(body, base) and labels_of(body).items() >= MANAGED_BY.items()

@@ -101,9 +101,30 @@ def written_by_hand_at_s(target: Json, newest_pod_s: float) -> float | None:
     return max(times, default=None)
 
 
+def keepers_of_template(target: Json, claim: str) -> tuple[str, ...]:
+    """Return the managers that will again write from which template the pods' claim of a name is made.
+
+    Whoever applies it does, people too: their next apply would meet a conflict.
+    """
+    field = f'k:{{"name":"{claim}"}}'
+    keepers = (
+        str(entry.get("manager", ""))
+        for entry in _entries(target)
+        if "f:resourceClaimTemplateName" in (_claims_in(entry).get(field) or {})
+        and (entry.get("operation") == "Apply" or entry.get("manager", "").startswith(GITOPS))
+    )
+    return tuple(sorted({keeper for keeper in keepers if keeper != FIELD_MANAGER}))
+
+
 def without_other_fields(target: Json) -> Json:
-    """Return an object's metadata whose `managedFields` say who writes replicas, and nothing else."""
-    entries = [{**entry, "fieldsV1": {"f:spec": {"f:replicas": {}}}} for entry in _of_replicas(target)]
+    """Return an object's metadata whose `managedFields` say who writes what we may, and nothing else."""
+    entries = []
+    for entry in _entries(target):
+        kept: Json = {"f:replicas": {}} if _has_replicas(entry) else {}
+        if claims := _claims_in(entry):
+            kept["f:template"] = {"f:spec": {"f:resourceClaims": claims}}
+        if kept:
+            entries.append({**entry, "fieldsV1": {"f:spec": kept}})
     return {**target["metadata"], "managedFields": entries}
 
 
@@ -144,6 +165,23 @@ def _appliers(target: Json) -> Iterator[Writer]:
 
 
 def _of_replicas(target: Json) -> Iterator[Json]:
-    for entry in target["metadata"].get("managedFields") or ():
-        if "f:replicas" in (entry.get("fieldsV1") or {}).get("f:spec", {}):
-            yield entry
+    return (entry for entry in _entries(target) if _has_replicas(entry))
+
+
+def _entries(target: Json) -> Iterable[Json]:
+    return target["metadata"].get("managedFields") or ()
+
+
+def _spec_in(entry: Json) -> Json:
+    spec: Json = (entry.get("fieldsV1") or {}).get("f:spec") or {}
+    return spec
+
+
+def _has_replicas(entry: Json) -> bool:
+    return "f:replicas" in _spec_in(entry)
+
+
+def _claims_in(entry: Json) -> Json:
+    """Return what an entry says of the claims of a pod template."""
+    of_pods: Json = (_spec_in(entry).get("f:template") or {}).get("f:spec") or {}
+    return of_pods.get("f:resourceClaims") or {}

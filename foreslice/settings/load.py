@@ -152,6 +152,7 @@ def _workload(w: WorkloadSettings) -> Workload:
         mechanism=w.mechanism,
         scheduler=w.scheduler,
         way=w.way,
+        reshape=w.reshape,
         is_spread=w.spread,
     )
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from fleet.workload import Isolation, Router, Tier, Way
+from fleet.workload import Isolation, Reshaping, Router, Tier, Way
 from foreslice.settings.calendar import CalendarSettings
 from foreslice.settings.engines import AUTO, LabelValues, several
 from foreslice.settings.group import Group, misplaced
@@ -82,6 +82,13 @@ class WorkloadSettings(Group):
             "publish = nothing, only where it should be"
         ),
     ] = Way.OWN
+    reshape: Annotated[
+        Reshaping,
+        Field(
+            description="how it comes to other shapes: copies = Deployments beside its own; switch = its own "
+            "names another claim template; mechanism dra alone"
+        ),
+    ] = Reshaping.COPIES
     queue: Annotated[
         Name | None, Field(description="queue whose limits nothing of it goes beyond; default: none")
     ] = None
@@ -127,6 +134,16 @@ class WorkloadSettings(Group):
                 raise misplaced("is the workload's own Deployment", "variants", index)
             if name in self.variants[:index]:
                 raise misplaced(f"{name} is there twice", "variants", index)
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_switched(self) -> WorkloadSettings:
+        if self.reshape is Reshaping.SWITCH and self.mechanism != "dra":
+            raise misplaced(f"switch takes mechanism dra, not {self.mechanism}", "reshape")
+        if self.reshape is Reshaping.SWITCH and self.variants:
+            raise misplaced("switch changes the workload's own Deployment, and uses no variants", "reshape")
+        if self.reshape is Reshaping.SWITCH and self.way is Way.PUBLISH:
+            raise misplaced("switch writes the Deployment, and way: publish writes nothing", "reshape")
         return self
 
     @model_validator(mode="after")

@@ -6,6 +6,7 @@ from actuator.mechanisms.device_plugin import PRODUCT_LABEL
 from actuator.mechanisms.engine_memory import UTILISATION
 from actuator.objects.beside import Beside
 from actuator.objects.plans import is_open, proven_by
+from actuator.objects.rollouts import INSTEAD_OF
 from fleet.boards import H100_80GB
 from fleet.errors import ConflictError, UnavailableError
 from fleet.shape import Shape
@@ -51,19 +52,23 @@ class Stage:
         cards: How they are given: `cut` by claims, in parts to claims (`shared`), where engines are told what
             memory they may take, or by the device plugin (`plugged`), one of them cut in two.
         beside: Replicas of a Deployment that the owner has made on halves of cards, `None` = there is none.
+        crashing: Profiles on which no engine comes to serve.
+        spec: What else the Deployment says.
 
     Attributes:
         engines: What serves them, and the router's account of it.
         beside: What settings say of that Deployment.
     """
 
-    def __init__(self, replicas=1, *, cards="cut", beside=None):
+    def __init__(self, replicas=1, *, cards="cut", beside=None, crashing=(), **spec):
         self._clock = VirtualClock(START_S)
         self.store = ObjectStore(self._clock)
         offered = np.zeros((LASTS_S, 1))
         offered[60:] = REQUESTS_PER_S
         self.engines = Engines([WEB], Offered(offered), Laws(), int(START_S))
-        containers = EngineContainers(self.store, self.engines, self._clock, Always(), Journal())
+        containers = EngineContainers(
+            self.store, self.engines, self._clock, Always(), Journal(), frozenset(crashing)
+        )
         NodeAgent(self.store, self._clock, "n0", containers, Always())
         if cards == "cut":
             publish(self.store, "n0", resource_slices("n0", [H100_80GB] * 2))
@@ -86,6 +91,7 @@ class Stage:
             self.store.create(manifests.template("half", namespace="shop"))
             self.store.create(_on(deployment(WEB, beside), "half", name=BESIDE))
         self.beside = Beside({} if beside is None else {WEB.key: (BESIDE,)})
+        web["spec"] |= spec
         self.store.create(web)
         self.wait(60.0)
 
@@ -144,6 +150,11 @@ class Stage:
             held["resourceClaimTemplateName"]
             for body in self.store.list(DEPLOYMENT)
             for held in body["spec"]["template"]["spec"].get("resourceClaims", ())
+        }
+        used |= {
+            template["metadata"].get("annotations", {}).get(INSTEAD_OF)
+            for template in self.store.list(CLAIM_TEMPLATE)
+            if template["metadata"]["name"] in used
         }
         for template in self.store.list(CLAIM_TEMPLATE):
             if template["metadata"]["name"] not in used:

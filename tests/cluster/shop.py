@@ -13,6 +13,7 @@ from actuator.kube.resources import (
     AUTOSCALERS,
     CLAIM_TEMPLATES,
     CLAIMS,
+    DEPLOYMENTS,
     OPTIONAL,
     PLANS,
     PODS,
@@ -156,9 +157,18 @@ class Shop:
             replicas.get(_target(body), 0) < body["spec"]["minReplicas"] for body in self.list(AUTOSCALERS)
         ):
             return False
+        if not all(map(_is_rolled_out, self.list(DEPLOYMENTS))):
+            return False
         if sum(map(_templates, pods)) != sum("ownerReferences" in c["metadata"] for c in self.list(CLAIMS)):
             return False
         return sum(replicas.values()) == len(pods) and all(map(_is_settled, pods))
+
+
+def _is_rolled_out(deployment):
+    """Tell whether the controller has seen what is asked for, and all pods are of the newest template."""
+    status = deployment.get("status") or {}
+    has_seen = status.get("observedGeneration", 0) >= deployment["metadata"]["generation"]
+    return has_seen and status.get("updatedReplicas", 0) == deployment["spec"]["replicas"]
 
 
 def _is_seen(cluster, key):

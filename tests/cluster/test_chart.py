@@ -113,10 +113,12 @@ def test_rights_are_those_of_deploy_rbac_and_no_more_than_the_settings_take(
 
 def test_ways_to_act_take_their_rights_where_such_workloads_are(settings, home):
     path = settings(ACT)
-    path.write_text(path.read_text().replace("mode: full", "mode: full, way: floor"))
+    path.write_text(path.read_text().replace("mode: full", "mode: full, way: floor, reshape: switch"))
     made = rendered(path, "namespaces={other}", home=home)
     bound = {(b["metadata"]["namespace"], b["roleRef"]["name"]) for b in made if b["kind"] == "RoleBinding"}
-    assert {(SHOP, "foreslice-act-floor")} == {each for each in bound if "act-" in each[1]}
+    assert {(SHOP, "foreslice-act-floor"), (SHOP, "foreslice-act-switch")} == {
+        each for each in bound if "act-" in each[1]
+    }
 
 
 def test_a_standby_pool_takes_its_rights_and_a_way_to_engines(settings, home):

@@ -21,6 +21,7 @@ from tests.contract.test_holds_contract import TestHolds, device  # noqa: F401
 from tests.contract.test_publish_contract import TestPublish  # noqa: F401
 from tests.contract.test_rehearsal_contract import TestRehearsal  # noqa: F401
 from tests.contract.test_request_contract import TestRequests  # noqa: F401
+from tests.contract.test_switch_contract import TestSwitch  # noqa: F401
 
 
 @pytest.fixture

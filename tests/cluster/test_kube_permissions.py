@@ -5,7 +5,7 @@ from contextlib import closing
 import pytest
 
 from actuator.kube.events import EventRecorder
-from actuator.kube.resources import EVENTS
+from actuator.kube.resources import DEPLOYMENTS, EVENTS
 from actuator.notice import Notice
 from actuator.objects.plans import KEPT_PER_TARGET
 from fleet.change import StepState
@@ -79,7 +79,7 @@ def test_observing_asks_for_all_that_observe_grants_and_nothing_else(shop, ours,
 
 
 def test_acting_asks_for_all_that_both_grant_and_nothing_else(shop, ours, bound):
-    bound(OBSERVING, ACTING, "foreslice-act-floor", "foreslice-act-publish")
+    bound(OBSERVING, ACTING, "foreslice-act-floor", "foreslice-act-publish", "foreslice-act-switch")
     leader = Candidate(ours, "foreslice", "a", lambda: START_S)
     for _ in range(2):
         leader.turn()
@@ -93,6 +93,10 @@ def test_acting_asks_for_all_that_both_grant_and_nothing_else(shop, ours, bound)
         cluster.scale(LEDGER, "ledger", 1, expects=None)
         shop.create(cluster, autoscaler())
         cluster.set_floor(WEB, 1, expects=None)
+        cluster.switch(WEB, HALF, expects=None)
+        shop.server.request("DELETE", DEPLOYMENTS.path(SHOP, "web-half"))
+        until(lambda: len(cluster.view([WEB]).standing(WEB).variants) == 1)
+        cluster.sweep_templates(WEB)
         cluster.publish(WEB, advice(1))
         cluster.finish_step(plan, 0, StepState.DONE, START_S)
         for nth in range(KEPT_PER_TARGET + 1):
@@ -124,8 +128,12 @@ def test_who_may_not_read_is_told_which_rule_is_missing(shop, ours):
             ("create", "resource.k8s.io", "resourceclaimtemplates"),
         ),
         (lambda cluster: cluster.scale(WEB, "web", 2, expects=None), ("patch", "apps", "deployments/scale")),
+        (
+            lambda cluster: cluster.switch_back(WEB, "web-gpu", expects=None),
+            ("patch", "apps", "deployments"),
+        ),
     ],
-    ids=["record", "create", "scale"],
+    ids=["record", "create", "scale", "switch"],
 )
 def test_who_may_only_read_is_told_which_rule_acting_takes(shop, ours, bound, act, missing):
     bound(OBSERVING)

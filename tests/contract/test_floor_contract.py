@@ -3,11 +3,12 @@
 import pytest
 
 from actuator.ways import with_ways
+from fleet.change import ChangeSet, Step, Verb
 from fleet.errors import ConflictError, RefusedError
 from fleet.shape import Configuration
 from fleet.workload import Way
 from tests.contract import test_cluster_contract as contract
-from tests.contract.test_cluster_contract import WEB, WHOLE, standing
+from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, standing
 
 world = contract.world
 
@@ -59,3 +60,14 @@ class TestFloor:
         with pytest.raises(ConflictError):
             world.cluster.set_floor(WEB, 1, expects=seen)
         assert 2 == standing(world.cluster).scalers[0].floor
+
+    def test_of_a_switch_replicas_that_are_anothers_are_shown_as_they_stand(self, world):
+        world.owner(autoscaler())
+        step = Step(Verb.SWITCH, "web", HALF, 2, None, "a quiet night", "web-gpu")
+        change = ChangeSet(WEB, Configuration({WHOLE: 1}), Configuration({HALF: 2}), (step,), START_S)
+        acting = with_ways(world.cluster, {WEB: Way.FLOOR}, switching=[WEB])
+        if reason := acting.view([]).barred.get(HALF):
+            pytest.skip(reason)
+        web = acting.rehearse(change, [step])[-1]
+        assert (1, 1, "") == (web.before["spec"]["replicas"], web.after["spec"]["replicas"], web.objection)
+        assert web.before["spec"]["template"] != web.after["spec"]["template"]

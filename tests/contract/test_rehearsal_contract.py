@@ -8,7 +8,7 @@ from fleet.change import Step, Verb
 from fleet.errors import RefusedError
 from fleet.shape import Shape
 from tests.contract import test_cluster_contract as contract
-from tests.contract.test_cluster_contract import WEB, WHOLE, change
+from tests.contract.test_cluster_contract import HALF, WEB, WHOLE, change
 
 world, cluster, halves = contract.world, contract.cluster, contract.halves
 
@@ -49,3 +49,18 @@ class TestRehearsal:
         other = Step(Verb.CREATE_VARIANT, "web-other", Shape("a100-80gb", "3g.40gb"), 0, None, "")
         with pytest.raises(RefusedError, match="no card of the fleet is a a100-80gb"):
             cluster.rehearse(replace(change(), steps=(other,)), [other])
+
+    def test_of_a_switch_it_shows_the_new_template_and_the_field_that_names_it(self, cluster, halves):
+        step = Step(Verb.SWITCH, "web", HALF, 1, None, "a quiet night", "web-gpu")
+        cluster.record(ordered := replace(change(), steps=(step,)))
+        template, web = cluster.rehearse(ordered, [step])
+        assert (None, "ResourceClaimTemplate", "") == (
+            template.before,
+            template.after["kind"],
+            template.objection,
+        )
+        named = [
+            body["spec"]["template"]["spec"]["resourceClaims"][0]["resourceClaimTemplateName"]
+            for body in (web.before, web.after)
+        ]
+        assert (["web-gpu", template.after["metadata"]["name"]], "") == (named, web.objection)

@@ -34,6 +34,8 @@ WHOLE, HALF, SMALL = Shape("h100-80gb"), Shape("h100-80gb", "3g.40gb"), Shape("h
 PART = Shape("h100-80gb", "50/100")
 CAPACITIES = {WHOLE: 1.0, HALF: 0.5, PART: 0.5, SMALL: 0.2}
 TICKS = 8
+LONGER = {"switch-fails": 12}
+"""Ticks of scenes in which what does not come is waited for."""
 KEY = WEB.key
 
 
@@ -150,6 +152,22 @@ def scaled():
     return stage
 
 
+class Switching(Acting):
+    """A process that takes the workload's own Deployment to another shape."""
+
+    def __init__(self, cluster, goal, need_keep):
+        super().__init__(with_ways(cluster, {}, switching=[KEY]), goal, need_keep)
+
+
+class TurningBack(Switching):
+    """One whose replicas do not come to serve there, and that decides anew once it knows."""
+
+    def tick(self, at_s):
+        one = self._cluster.view([KEY]).standing(KEY)
+        self._goal = Configuration({WHOLE: 1} if one.given_up(at_s) else {HALF: 1})
+        super().tick(at_s)
+
+
 SCENES = {
     "another-shape": (Stage, lambda cluster: Acting(cluster, {HALF: 2})),
     "shares": (partial(Stage, cards="shared"), lambda cluster: Acting(cluster, {PART: 2})),
@@ -168,6 +186,11 @@ SCENES = {
     "floor": (scaled, lambda cluster: Acting(with_ways(cluster, {KEY: Way.FLOOR}), {WHOLE: 2})),
     "publish": (Stage, Telling),
     "trial": (tried, Trying),
+    "switch-fails": (
+        partial(Stage, crashing=[HALF.profile], progressDeadlineSeconds=10),
+        lambda cluster: TurningBack(cluster, {}, need_keep=0.4),
+    ),
+    "switch": (Stage, lambda cluster: Switching(cluster, {HALF: 1}, need_keep=0.4)),
 }
 ENDS = {
     "another-shape": {"web": (0, 0), "web-3g-40gb": (2, 2)},
@@ -184,6 +207,8 @@ ENDS = {
     "floor": {"web": (2, 2), "by-load": 2},
     "publish": {"web": (1, 1), "told web": 3},
     "trial": {"web": (1, 1), "web-3g-40gb": (1, 1), "proven 3g.40gb": True},
+    "switch": {"web": (1, 1)},
+    "switch-fails": {"web": (1, 1)},
 }
 """Where each comes to if nothing goes wrong, and if something does."""
 
@@ -202,14 +227,16 @@ WRITTEN = {
     "floor": 5,
     "publish": 2,
     "trial": 1,
+    "switch": 5,
+    "switch-fails": 7,
 }
 """Writes that each takes if nothing goes wrong: a new one is tried at once, and not forgotten here."""
 
 
-def play(stage, act, cluster):
+def play(stage, act, cluster, ticks=TICKS):
     """Turn a process on a cluster; killed, another takes its place that knows nothing of it."""
     process = None
-    for _ in range(TICKS):
+    for _ in range(ticks):
         try:
             process = process or act(cluster)
             process.tick(stage.now_s)
@@ -231,7 +258,7 @@ def survives(scene, trapped):
     for number in count(1):
         stage = make()
         trap = trapped(stage, number)
-        play(stage, act, trap)
+        play(stage, act, trap, LONGER.get(scene, TICKS))
         assert (ENDS[scene], []) == (stage.end(), list(stage.wrong())), f"call {number}"
         if not trap.is_sprung:
             return number - 1

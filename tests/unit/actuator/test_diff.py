@@ -7,6 +7,7 @@ import pytest
 from actuator.diff import diff
 from fleet.cluster import Fleet, Replica, Standing, Variant
 from fleet.restraints import DisruptionBudget
+from fleet.rollout import Rollout
 from fleet.shape import Configuration, Shape
 from fleet.workload import WorkloadKey
 
@@ -180,3 +181,31 @@ def test_a_removal_takes_no_more_at_once_than_budgets_let_go(allowed, serving, l
     [change] = diff(Fleet("1", (), (), (), (standing,)), [Goal(KEY, Configuration({LARGE: 2}))], 0.0)
     assert [left] == [step.replicas for step in change.steps]
     assert Configuration({LARGE: 2}) == change.goal
+
+
+def switched(variants, goal):
+    own = replace(variants[0], rollout=Rollout(template="mig-3g", owners="mig-3g", version="v9"))
+    one = Standing(KEY, (own, *variants[1:]), switches=True, may_have_variants=False)
+    [change] = diff(Fleet("1", (), (), (), (one,)), [Goal(KEY, Configuration(goal))], 0.0)
+    return [
+        (step.verb.value, step.variant, step.shape, step.replicas, step.expects, step.template)
+        for step in change.steps
+    ]
+
+
+SWITCHES = {
+    "all of them": ({SMALL: 2}, [("switch", "llama", SMALL, 2, "v9", "mig-3g")]),
+    "more first": (
+        {SMALL: 5},
+        [("scale-up", "llama", LARGE, 5, "v-llama", ""), ("switch", "llama", SMALL, 5, "v9", "mig-3g")],
+    ),
+    "fewer afterwards": ({SMALL: 1}, [("switch", "llama", SMALL, 2, "v9", "mig-3g")]),
+    "more of the same": ({LARGE: 3}, [("scale-up", "llama", LARGE, 3, "v-llama", "")]),
+    "fewer of the same": ({LARGE: 1}, [("scale-down", "llama", LARGE, 1, "v-llama", "")]),
+    "there": ({LARGE: 2}, []),
+}
+
+
+@pytest.mark.parametrize(("goal", "expected"), SWITCHES.values(), ids=SWITCHES)
+def test_a_deployment_that_is_switched_goes_as_a_whole_and_no_copy_is_made(goal, expected):
+    assert expected == switched([BASE], goal)

@@ -279,7 +279,7 @@ def test_results_name_workload_and_step():
 
     [result] = Executor(cluster).run(changes, {LLAMA: terms()}, 0.0)
 
-    assert (LLAMA, (Verb.SCALE_UP, "llama", 5)) == (result.target, writes(result.step))
+    assert (LLAMA, (Verb.SCALE_UP, "llama", LARGE, 5)) == (result.target, writes(result.step))
 
 
 def replicas(*leaving):

@@ -7,6 +7,7 @@ import pytest
 
 from actuator.objects.plans import (
     MAX_BYTES,
+    fall_of,
     first,
     is_open,
     newest_first,
@@ -20,6 +21,7 @@ from actuator.objects.plans import (
 from actuator.ports import PlanRecord, StepRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.errors import RefusedError
+from fleet.past import Fall
 from fleet.shape import Configuration, Shape
 from fleet.trial import Trial
 from fleet.workload import WorkloadKey
@@ -193,3 +195,19 @@ def test_of_each_shape_the_newest_word_on_its_trial_is_kept_however_old(trial):
     told = [replace(plan, steps=(replace(plan.steps[0], trial=trial),)) for plan in plans[:3]]
     kept = {plan.change.name for plan in plans} - set(to_delete([*told, *plans[3:]]))
     assert {plan.change.name for plan in (plans[2], first(plans), *plans[5:])} == kept
+
+
+SWITCH = Step(Verb.SWITCH, "llama", SMALL, 2, "7", "peak ahead", "mig-3g")
+
+
+def test_the_template_that_a_switch_goes_back_to_stays_with_its_step():
+    assert change(SWITCH) == record_of(plan_of(change(SWITCH))).change
+    assert change(SWITCH).name != change(replace(SWITCH, template="another")).name
+
+
+def test_what_a_switch_leaves_is_of_the_new_shape_alone():
+    up = Step(Verb.SCALE_UP, "llama", LARGE, 2, "6", "peak ahead")
+    done = StepRecord(StepState.DONE, 1500.0)
+    switched = PlanRecord(change(up, SWITCH), (done, done), "1")
+    assert Fall(1500.0, Configuration({LARGE: 1}), Configuration({SMALL: 2})) == fall_of(switched)
+    assert fall_of(replace(switched, steps=(done, StepRecord(StepState.CLAIMED, 1500.0)))) is None

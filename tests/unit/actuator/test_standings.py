@@ -277,3 +277,46 @@ def test_allocated_devices_of_everybody_count_each_once():
 def test_a_claim_without_results_holds_nothing(status):
     assert [] == allocated_ids({"status": status})
     assert [] == allocated_ids({})
+
+
+def of_template(body, name):
+    body["spec"] = {"resourceClaims": [{"name": "gpus", "resourceClaimTemplateName": name}]}
+    return body
+
+
+def of_shape(body, profile):
+    body["spec"] = claim_spec(request(profile=profile))
+    return body
+
+
+def test_during_a_rollout_each_pod_is_judged_by_what_its_own_claim_asked_for():
+    """The Deployment has gone from 1g to 3g; of both kinds one got what it asked for, one did not."""
+    pods = [of_template(pod(name), "mig-1g") for name in ("old", "old-odd")]
+    pods += [of_template(pod(name), "mig-3g") for name in ("new", "new-odd")]
+    claims = [
+        of_shape(claim("old-gpus", SMALL_DEVICE), "1g.10gb"),
+        of_shape(claim("old-odd-gpus", LARGE_DEVICE), "1g.10gb"),
+        claim("new-gpus", LARGE_DEVICE),
+        claim("new-odd-gpus", SMALL_DEVICE),
+    ]
+    [variant] = standing(pods=pods, claims=claims).variants
+    seen = {r.pod: (r.shape, r.is_ready, r.is_old) for r in variant.replicas}
+    assert {
+        "old": (SMALL, True, True),
+        "old-odd": (LARGE, False, True),
+        "new": (LARGE, True, False),
+        "new-odd": (SMALL, False, False),
+    } == seen
+    assert LARGE == variant.shape
+
+
+def test_a_pod_that_still_waits_is_of_the_shape_that_its_own_claim_asks_for():
+    body = of_template(pod("p", ready=False), "mig-1g")
+    assert SMALL == base_replica(body, of_shape(claim("p-gpus"), "1g.10gb")).shape
+    assert LARGE == base_replica(body).shape
+
+
+def test_an_old_claim_that_says_nothing_we_understand_is_no_evidence():
+    body = of_template(pod("p"), "mig-1g")
+    replica = base_replica(body, of_shape(claim("p-gpus", SMALL_DEVICE), None))
+    assert (False, True) == (replica.is_ready, replica.is_old)

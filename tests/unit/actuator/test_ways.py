@@ -8,7 +8,7 @@ from actuator.execute import MANUAL_HOLD_S, Executor
 from actuator.gate import refusal
 from actuator.outcome import Outcome
 from actuator.ports import Rewrite
-from actuator.ways import as_acted_on, as_described, as_made, with_ways
+from actuator.ways import as_acted_on, as_described, as_made, as_reshaped, with_ways
 from fleet.change import ChangeSet, Step, Verb
 from fleet.errors import RefusedError
 from fleet.shape import Configuration, Shape
@@ -280,3 +280,26 @@ def test_a_view_that_did_not_change_is_made_once():
     cluster.view = lambda _: fleet
     seen = with_ways(cluster, {LLAMA: Way.FLOOR})
     assert seen.view([LLAMA]) is seen.view([LLAMA])
+
+
+def test_of_a_workload_that_is_switched_no_copies_are_made():
+    cluster = with_ways(llama(), {}, switching=[LLAMA])
+    assert (True, False) == (standing(cluster).switches, standing(cluster).may_have_variants)
+    assert (False, True) == (standing(llama()).switches, standing(llama()).may_have_variants)
+    with pytest.raises(RefusedError, match="gets no copies: `reshape: switch` changes itself"):
+        cluster.create_variant(LLAMA, "llama-1g", SMALL)
+
+
+@pytest.mark.parametrize("replicas", [0, 1])
+def test_while_copies_of_before_stand_it_is_not_switched(replicas):
+    made = llama()
+    made.create_variant(LLAMA, "llama-1g", SMALL)
+    made.scale(LLAMA, "llama-1g", replicas, expects=None)
+    seen = standing(with_ways(made, {}, switching=[LLAMA]))
+    assert (not replicas, False) == (seen.switches, seen.may_have_variants)
+
+
+@pytest.mark.parametrize(("shape", "is_on_its_way"), [(SMALL, False), (LARGE, True)])
+def test_a_switch_that_is_not_written_yet_is_decided_on_anew(shape, is_on_its_way):
+    seen = as_reshaped(replace(standing(llama()), moving_to=Configuration({shape: 2})))
+    assert is_on_its_way == (seen.moving_to is not None)

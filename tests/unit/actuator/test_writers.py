@@ -2,7 +2,7 @@
 
 import pytest
 
-from actuator.objects.writers import writers_of, written_by_hand_at_s
+from actuator.objects.writers import without_other_fields, writers_of, written_by_hand_at_s
 from fleet.writers import Scaler, Writer
 
 
@@ -174,3 +174,14 @@ def test_a_person_who_wrote_replicas_last_is_told_with_the_time(expected, manage
 
 def test_what_a_person_scaled_says_no_time_and_is_as_old_as_its_newest_pod():
     assert 99.0 == written_by_hand_at_s(target([("kubectl", "Update", REPLICAS)]), 99.0)
+
+
+def test_of_managed_fields_what_we_may_write_is_kept_and_nothing_else():
+    claims = {"f:resourceClaims": {'k:{"name":"gpu"}': {"f:resourceClaimTemplateName": {}}}}
+    body = target([("both", "Apply", ["f:replicas"]), ("image", "Update", IMAGE)])
+    body["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:template"] = {
+        "f:spec": {**claims, "f:containers": {}}
+    }
+    [kept] = without_other_fields(body)["managedFields"]
+    assert {"f:spec": {"f:replicas": {}, "f:template": {"f:spec": claims}}} == kept["fieldsV1"]
+    assert "both" == kept["manager"]

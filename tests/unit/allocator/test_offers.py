@@ -162,6 +162,7 @@ def test_a_workload_without_copies_is_offered_what_it_has():
     assert every is every.for_standing(free, 0.0) is every.for_standing(None, 0.0)
     fixed = replace(free, may_have_variants=False)
     assert [shape("3g.40gb")] == list(every.for_standing(fixed, 0.0).by_shape)
+    assert every is every.for_standing(replace(fixed, switches=True), 0.0)
 
 
 def test_a_workload_whose_owner_made_other_shapes_is_offered_exactly_these():

@@ -40,3 +40,11 @@ def test_it_moves_within_the_bounds_of_its_owner(expected, given):
 def test_replicas_of_our_own_are_bounded_by_settings_alone():
     bounded, held = reach(way=Way.OWN)
     assert (Limits(1, 64), OFFERS) == (bounded.limits, held)
+
+
+def test_where_its_own_deployment_is_switched_every_shape_is_within_reach():
+    stands = standing("chat", "5 x whole", scalers=(Scaler("ScaledObject", "q", 2, 8, "1"),))
+    stands = replace(stands, switches=True)
+    bounded, held = within_reach(replace(workload(), way=Way.FLOOR), stands, OFFERS)
+    assert OFFERS == held
+    assert (2, 8) == (bounded.limits.min_replicas, bounded.limits.max_replicas)

@@ -5,9 +5,15 @@ from dataclasses import replace
 import pytest
 
 from actuator.objects.plans import proven_by
+from actuator.ports import PlanRecord, StepRecord
 from allocator.need import Timing
+from fleet.change import ChangeSet, Step, StepState, Verb
+from fleet.cluster import Fleet, Replica, Standing, Variant
 from fleet.demand import NowReading
+from fleet.devices import Device
+from fleet.rollout import Rollout
 from fleet.sample import Value
+from fleet.shape import Configuration, Shape
 from fleet.trial import ATTEMPTS, GIVEN_UP_S, PAUSE_S, Trial
 from foreslice.terms import given_up
 from foreslice.trials import START_LEADS, Trials
@@ -15,6 +21,7 @@ from tests.builders.execution import LARGE, LLAMA, WHOLE, Process, goal, llama, 
 
 TIMING = Timing(trial_s=600.0, lead_s=60.0)
 EVERY_S = 30.0
+DEVICE = Device("n", "n", "d", "mig", "GPU-0", "3g.40gb", {})
 
 
 @pytest.fixture
@@ -150,3 +157,67 @@ def test_what_its_owner_runs_and_what_stands_longer_than_plans_reach_back_is_pro
     seen = standing(cluster)
     proven = {variant.name: seen.is_proven(variant.shape) for variant in seen.variants}
     assert {"llama": True, "llama-whole": False, "llama-old": True} == proven
+
+
+HALF, SWITCHED = Shape("h100-80gb", "3g.40gb"), Rollout(template="ours", owners="theirs")
+
+
+def rolling(trial=None, **replica):
+    """A workload on its way from whole cards to halves; what is told of the new replica."""
+    given = {"is_ready": True, "is_leaving": False, "created_at_s": 0.0, **replica}
+    old = Replica("old", "llama", WHOLE, DEVICE, is_old=True, **{**given, "is_ready": True})
+    new = Replica("new", "llama", HALF, DEVICE, **given)
+    own = Variant("llama", HALF, 1, "1", is_base=True, replicas=(old, new), rollout=SWITCHED)
+    known = {} if trial is None else {HALF: trial}
+    return Standing(LLAMA, (own,), proven=(), trials=known, before=Configuration({WHOLE: 1}), switches=True)
+
+
+def turned(standing, trials, outside=()):
+    reading = NowReading(
+        LLAMA,
+        0.0,
+        Value(1.0),
+        Value(0.0),
+        Value(1.0),
+        None,
+        inside=frozenset({"old"}),
+        outside=frozenset(outside),
+    )
+    fleet = Fleet("1", (), (), (), (standing,))
+    trials.turn(fleet, {LLAMA: reading}, {LLAMA: TIMING}, 30.0)
+    noted = Noted()
+    trials.keep(noted)
+    return noted.trials
+
+
+class Noted:
+    """A cluster with one plan, whose switch is under way, that notes what is told of its trial."""
+
+    def __init__(self):
+        step = Step(Verb.SWITCH, "llama", HALF, 1, "1", "a quiet night", "theirs")
+        change = ChangeSet(LLAMA, Configuration({WHOLE: 1}), Configuration({HALF: 1}), (step,), 0.0)
+        self._plan = PlanRecord(change, (StepRecord(StepState.CLAIMED, 0.0),), "1")
+        self.trials = []
+
+    def plans(self, _workload):
+        return (self._plan,)
+
+    def note_trial(self, _plan, _index, trial):
+        self.trials.append(trial)
+
+
+def test_what_a_deployment_was_switched_to_is_on_trial_and_its_old_replicas_say_nothing_of_it():
+    assert [] == turned(rolling(), Trials())
+    [trial] = turned(rolling(), Trials(), outside=["new"])
+    assert (1, "outside its objectives while all others were inside") == (trial.failures, trial.because)
+    assert not rolling().is_proven(HALF)
+    assert rolling().is_proven(WHOLE)
+
+
+def test_what_was_taken_back_stays_given_up_whatever_was_known_before():
+    trials = Trials()
+    turned(rolling(), trials)
+    assert [] == turned(rolling(Trial().abandoned("no", 20.0)), trials)
+    assert ["llm/llama: h100-80gb:3g.40gb is not used before 1970-01-02 00:00 UTC: no"] == given_up(
+        Fleet("1", (), (), (), (rolling(Trial().abandoned("no", 20.0)),)), 30.0
+    )

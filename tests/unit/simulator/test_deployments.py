@@ -4,10 +4,11 @@ from fleet.boards import H100_80GB
 from fleet.shape import Shape
 from simulator.api import CLAIM, DEPLOYMENT, NODE, POD
 from simulator.errors import NotModelledError
-from simulator.pods import is_leaving
+from simulator.pods import is_leaving, is_ready
 
 MINUTE_S = 60
 TEN_MINUTES_S = 600
+FIRST = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
 
 
 def status(town, name="web"):
@@ -18,9 +19,8 @@ def test_as_many_pods_become_ready_as_are_asked_for(town):
     town = town()
     town.serve("web", 3)
     town.wait(TEN_MINUTES_S)
-    assert {"observedGeneration": 1, "replicas": 3, "readyReplicas": 3, "availableReplicas": 3} == status(
-        town
-    )
+    counts = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+    assert {"observedGeneration": 1, **dict.fromkeys(counts, 3)} == status(town)
 
 
 def test_pods_are_owned_labelled_and_named_after_their_deployment(town):
@@ -139,15 +139,111 @@ def test_pods_of_other_owners_are_left_alone(town):
     assert (2, 1) == (len(town.pods()), status(town)["replicas"])
 
 
-def test_a_change_of_the_pod_template_is_not_modelled(town):
-    town = town()
-    town.serve("web", 1)
-    town.wait(MINUTE_S)
+def turned(town, **spec):
+    """Change the pod template of `web`, and what else its spec says."""
     held = town.store.get(DEPLOYMENT, "shop", "web")
     template = {**held["spec"]["template"], "spec": {**held["spec"]["template"]["spec"], "priority": 1}}
-    town.store.replace({**held, "spec": {**held["spec"], "template": template}})
-    with pytest.raises(NotModelledError, match="rollout of Deployment shop/web"):
+    town.store.replace({**held, "spec": {**held["spec"], "template": template, **spec}})
+
+
+def is_new(pod):
+    return "priority" in pod["spec"]
+
+
+def course(town, seconds):
+    """Return how pods stood while time passed: old ones, new ones and available ones, each state once."""
+    seen = []
+    for _ in range(0, seconds, 5):
+        town.wait(5)
+        staying = [pod for pod in town.pods() if not is_leaving(pod)]
+        new = sum(map(is_new, staying))
+        state = len(staying) - new, new, status(town)["availableReplicas"]
+        seen += [state] if not seen or seen[-1] != state else []
+    return seen
+
+
+@pytest.mark.parametrize(("surge", "most"), [(1, 3), ("50%", 3), ("51%", 4)])
+def test_a_changed_template_is_rolled_out_pod_by_pod_and_none_that_serves_is_missed(town, surge, most):
+    town = town()
+    town.serve("web", 2)
+    town.wait(TEN_MINUTES_S)
+    turned(town, strategy={"rollingUpdate": {"maxSurge": surge, "maxUnavailable": 0}})
+    seen = course(town, TEN_MINUTES_S)
+    assert (0, 2, 2) == seen[-1]
+    assert 2 == min(available for _, _, available in seen)
+    assert most == max(old + new for old, new, _ in seen)
+    assert 2 == status(town)["updatedReplicas"]
+
+
+def test_a_pod_that_is_not_ready_for_long_enough_takes_nothing_over(town):
+    town = town()
+    town.serve("web", 1)
+    town.wait(2 * TEN_MINUTES_S)
+    turned(town, minReadySeconds=TEN_MINUTES_S)
+    assert [(1, 1, 1)] == course(town, TEN_MINUTES_S)
+    assert [2] == [sum(map(is_ready, town.pods()))]
+    assert (0, 1, 1) == course(town, TEN_MINUTES_S)[-1]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"strategy": {"type": "Recreate"}},
+        {"strategy": {"rollingUpdate": {"maxUnavailable": 1}}},
+        {"strategy": {"rollingUpdate": {"maxUnavailable": "50%"}}},
+        {"paused": True},
+    ],
+    ids=str,
+)
+def test_rollouts_that_end_pods_first_are_not_modelled(town, spec):
+    town = town()
+    town.serve("web", 2)
+    town.wait(MINUTE_S)
+    turned(town, **spec)
+    with pytest.raises(NotModelledError, match="a rollout of web"):
         town.wait(1)
+
+
+def test_other_replicas_during_a_rollout_are_not_modelled(town):
+    town = town()
+    town.serve("web", 2)
+    town.wait(TEN_MINUTES_S)
+    turned(town)
+    town.wait(1)
+    town.scale("web", 3)
+    with pytest.raises(NotModelledError, match="other replicas during a rollout of web"):
+        town.wait(1)
+
+
+def test_a_rollout_that_finds_no_room_is_given_up_after_its_deadline_and_says_so(town):
+    town = town()
+    town.serve("web", 4)  # all that two cards carry
+    town.wait(TEN_MINUTES_S)
+    turned(town, progressDeadlineSeconds=300, strategy=FIRST)
+    town.wait(290)
+    [condition] = status(town)["conditions"]
+    assert ("Progressing", "True") == (condition["type"], condition["status"])
+    town.wait(20)
+    [condition] = status(town)["conditions"]
+    assert ("False", "ProgressDeadlineExceeded") == (condition["status"], condition["reason"])
+    assert (4, 4, 1) == tuple(
+        status(town)[n] for n in ("readyReplicas", "availableReplicas", "updatedReplicas")
+    )
+
+
+def test_taken_back_it_ends_what_did_not_come_to_serve_and_progresses_again(town):
+    town = town()
+    town.serve("web", 4)
+    town.wait(TEN_MINUTES_S)
+    before = town.store.get(DEPLOYMENT, "shop", "web")["spec"]["template"]
+    turned(town, strategy=FIRST)
+    town.wait(2 * TEN_MINUTES_S)
+    held = town.store.get(DEPLOYMENT, "shop", "web")
+    town.store.replace({**held, "spec": {**held["spec"], "template": before}})
+    town.wait(MINUTE_S)
+    [condition] = status(town)["conditions"]
+    assert ("True", "NewReplicaSetAvailable") == (condition["status"], condition["reason"])
+    assert (4, [False] * 4) == (status(town)["updatedReplicas"], [is_new(pod) for pod in town.pods()])
 
 
 def test_selecting_by_expression_is_not_modelled(town):

@@ -1,0 +1,160 @@
+"""A switch whose pods do not come to serve goes back, and what is known of it is written first."""
+
+from dataclasses import replace
+
+import pytest
+
+from actuator.diff import diff
+from actuator.execute import Executor
+from actuator.gate import Terms
+from actuator.outcome import Outcome
+from actuator.ports import StepRecord
+from actuator.turning_back import failure
+from actuator.ways import with_ways
+from fleet.change import Step, StepState, Verb
+from fleet.cluster import Replica, Standing, Variant
+from fleet.devices import Device
+from fleet.rollout import Rollout
+from fleet.shape import Configuration, Shape
+from fleet.trial import Trial
+from fleet.workload import Mode, Router
+from tests.builders.execution import Goal
+from tests.builders.stage import WEB, Stage
+
+WHOLE, HALF = Shape("h100-80gb"), Shape("h100-80gb", "3g.40gb")
+DEVICE = Device("n", "n", "d", "mig", "GPU-0", "3g.40gb", {})
+KEY = WEB.key
+TERMS = Terms(Mode.FULL, Router.LEAST_LOADED, 1, {WHOLE: 1.0, HALF: 0.5}, 0.4)
+SWITCH = Step(Verb.SWITCH, "web", HALF, 1, "1", "a quiet night", "whole-gpu")
+
+
+def seen(rollout=None, **replica):
+    """The workload while its pods follow to halves, one of them there."""
+    given = {"shape": HALF, "is_ready": False, "is_leaving": False, "created_at_s": 0.0, "device": DEVICE}
+    one = Replica("new", "web", **(given | replica))
+    return Standing(KEY, (Variant("web", HALF, 1, "1", True, (one,), rollout=rollout or Rollout()),))
+
+
+FAILED = {
+    "given up by its controller": (
+        seen(Rollout(stuck="timed out")),
+        None,
+        "did not come to serve: timed out",
+    ),
+    "given something else": (
+        seen(shape=WHOLE, ready_at_s=5.0),
+        None,
+        "new serves on h100-80gb:whole, not on",
+    ),
+    "beyond its objectives": (
+        seen(),
+        Trial(failures=1, because="too slow"),
+        "replica on 3g.40gb was too slow",
+    ),
+    "given up before": (seen(is_ready=True), Trial().abandoned("it failed", 0.0), "it failed"),
+}
+GOES_ON = {
+    "still loading": seen(),
+    "serving": seen(is_ready=True, ready_at_s=5.0),
+    "an old one that is odd": seen(is_old=True, shape=WHOLE, ready_at_s=5.0),
+    "one that leaves": seen(is_leaving=True, ready_at_s=5.0),
+}
+
+
+@pytest.mark.parametrize(("standing", "trial", "why"), FAILED.values(), ids=FAILED)
+def test_a_switch_has_failed(standing, trial, why):
+    assert why in failure(standing, SWITCH, StepRecord(StepState.CLAIMED, 0.0, trial=trial))
+
+
+@pytest.mark.parametrize("standing", GOES_ON.values(), ids=GOES_ON)
+def test_a_switch_goes_on(standing):
+    assert "" == failure(standing, SWITCH, StepRecord(StepState.CLAIMED, 0.0, trial=Trial()))
+
+
+class Process:
+    """Turns ticks towards halves, whatever becomes of them, on a stage."""
+
+    def __init__(self, stage, terms=TERMS, **options):
+        self.stage, self.terms = stage, terms
+        self.cluster = with_ways(stage.opened(), {}, switching=[KEY])
+        self.executor = Executor(self.cluster, **options)
+
+    def standing(self):
+        return self.cluster.view([KEY]).standing(KEY)
+
+    def tick(self, goal=None):
+        one = self.standing()
+        wanted = Configuration({HALF: 1}) if goal is None else goal
+        changes = diff(self.cluster.view([KEY]), [Goal(KEY, wanted)], self.stage.now_s)
+        results = self.executor.run(changes, {KEY: self.terms}, self.stage.now_s)
+        self.stage.wait()
+        return one, [(result.step.verb.value, result.outcome) for result in results]
+
+    def steps(self):
+        return [(s.state, s.note) for plan in self.cluster.plans(KEY) for s in plan.steps]
+
+
+def test_a_switch_is_done_once_all_pods_serve_on_the_new_shape():
+    process = Process(Stage())
+    outcomes = [process.tick()[1] for _ in range(5)]
+    assert [("switch", Outcome.UNDER_WAY)] == outcomes[0]
+    assert [[]] * 4 == outcomes[1:]
+    assert [(StepState.DONE, "found done")] == process.steps()
+    assert Configuration({HALF: 1}) == process.standing().ready
+
+
+def test_until_then_its_step_stays_open_and_the_workload_is_on_the_way():
+    process = Process(Stage(minReadySeconds=300, progressDeadlineSeconds=600))
+    process.stage.wait(300)
+    for _ in range(6):
+        process.tick()
+    assert [(StepState.CLAIMED, "")] == process.steps()
+    assert Configuration({HALF: 1}) == process.standing().moving_to
+    assert Configuration({WHOLE: 1, HALF: 1}) == process.standing().ready
+
+
+def crashing(**options):
+    return Process(Stage(crashing=[HALF.profile], progressDeadlineSeconds=10), **options)
+
+
+def stay(process):
+    """Tick until it is back, aiming at what is not given up."""
+    told = []
+    for _ in range(8):
+        is_given_up = bool(process.standing().given_up(process.stage.now_s))
+        told += process.tick(Configuration({WHOLE: 1}) if is_given_up else None)[1]
+    return told
+
+
+def test_one_whose_engines_do_not_start_goes_back_and_its_shape_is_not_used_for_a_day():
+    process = crashing()
+    assert [("switch", Outcome.UNDER_WAY), ("switch", Outcome.FAILED)] == stay(process)
+    one = process.standing()
+    assert ("whole-gpu", Configuration({WHOLE: 1})) == (one.own.rollout.template, one.ready)
+    [(state, note)] = process.steps()
+    assert (StepState.FAILED, True) == (state, "did not come to serve" in note)
+    assert {HALF} == one.given_up(process.stage.now_s + 86000.0)
+    assert not one.given_up(process.stage.now_s + 86400.0)
+
+
+def test_though_it_was_proven_once():
+    process = crashing()
+    stay(process)
+    [plan] = process.cluster.plans(KEY)
+    process.cluster.note_trial(plan, 0, Trial(proven_at_s=process.stage.now_s))
+    assert not process.standing().given_up(process.stage.now_s)
+    process.cluster.note_trial(process.cluster.plans(KEY)[0], 0, Trial().abandoned("no", process.stage.now_s))
+    assert {HALF} == process.standing().given_up(process.stage.now_s)
+
+
+@pytest.mark.parametrize("mode", [Mode.ADVISE, Mode.FORECAST_ONLY], ids=lambda mode: mode.label)
+def test_nothing_is_taken_back_where_nothing_may_be_changed(mode):
+    process = crashing()
+    process.tick()
+    process.terms = replace(TERMS, mode=mode)
+    for _ in range(4):
+        process.tick(Configuration({HALF: 1}))
+    assert process.standing().own.rollout.is_switched
+    process.terms = TERMS
+    process.tick()
+    assert not process.standing().own.rollout.is_switched
