@@ -131,7 +131,8 @@ class Observer:
         ]
         claims += [
             self._claims.get(WorkloadKey(key.namespace, claim.get("resourceClaimName") or ""))
-            for claim in base["spec"]["template"]["spec"].get("resourceClaims") or ()
+            for body in own
+            for claim in body["spec"]["template"]["spec"].get("resourceClaims") or ()
         ]
         templates = self._templates.get(key.namespace, {}).values()
         scalers = tuple(map(self._scalings.of, own))
@@ -150,7 +151,6 @@ class Observer:
             raise RefusedError(
                 f"{base['kind']} {key}: pods of {RESERVATIONS} are KAI's, and never ended by others"
             )
-        refuse_shared(base, self._claims)
         copies = self._copies(base)
         named = {labels_of(body)[VARIANT_LABEL]: body for body in copies}
         find = partial(self._found, key.namespace, named)
@@ -207,6 +207,7 @@ class Observer:
         is_base: bool = False,
     ) -> Variant:
         meta = deployment["metadata"]
+        refuse_shared(deployment, self._claims)
         templates = self._templates.get(meta["namespace"], {})
         got: Callable[[Json], _Got] = self._plugged
         claim, ask = ("", None) if is_plugged(deployment, templates) else gpu_claim(deployment, templates)

@@ -126,7 +126,7 @@ class TestRequests:
         assert (None, 2) == (fleet.standing(CHAT), len(fleet.allocated))
         assert 0 == room_of(fleet).fill(WHOLE, 1, fleet.standing(WEB).pods(WHOLE))[0]
         with pytest.raises(RefusedError, match="exactly one claim template must ask for a GPU"):
-            world.cluster.create_variant(CHAT, "chat-half", HALF)
+            world.cluster.create_variant(CHAT, "chat-whole", WHOLE)
 
     def test_cards_that_nothing_shares_are_not_given(self, world):
         """Where no card says on which PCIe root it is, none can be on the same."""

@@ -239,3 +239,12 @@ class TestItsPast:
         stood = replace(found, before=Configuration({LARGE: 2, SMALL: 3, Shape("h100-80gb"): 1}))
         assert Configuration({LARGE: 3, SMALL: 3}) == stood.safe
         assert Configuration({LARGE: 6}) == replace(stood, variants=(found.own,)).safe
+
+
+def test_one_whose_pods_share_a_claim_is_left_out_as_soon_as_the_claim_is_seen_to_be_for_a_gpu():
+    body, readers = small(), Readers()
+    body["spec"]["template"]["spec"]["resourceClaims"].append({"name": "too", "resourceClaimName": "of-all"})
+    found = [seen(body, readers=readers, claims=claims).standings[0] for claims in ([], [claim("of-all")])]
+    assert [2, 1] == [len(one.variants) for one in found]
+    [line] = found[1].left_out
+    assert line.startswith("variants: Deployment small: its pods share claim of-all: more replicas are more")

@@ -157,3 +157,17 @@ def test_those_that_start_take_places_whether_their_node_is_known_or_not(is_plac
     ours = replace(ours, variants=(replace(variant, replicas=tuple(new)),))
     [step] = Crowd(replace(seen, standings=(ours,)), 7, NOW_S).cut(raised(ours, 9), ours, ANY).steps
     assert 4 + 3 == step.replicas
+
+
+def test_a_node_over_its_own_places_takes_none_from_the_others():
+    """Two nodes of two places, three starting on the first: as many as the second has are free."""
+    seen = running(fleet(16), standing("chat", "3 x whole"))
+    [ours] = seen.standings
+    [variant] = ours.variants
+    first = [
+        replace(r, is_ready=False, created_at_s=NOW_S - 1.0, device=replace(r.device, node="node-0"))
+        for r in variant.replicas
+    ]
+    ours = replace(ours, variants=(replace(variant, replicas=tuple(first)),))
+    [step] = Crowd(replace(seen, standings=(ours,)), 2, NOW_S).cut(raised(ours, 9), ours, ANY).steps
+    assert 3 + 2 == step.replicas

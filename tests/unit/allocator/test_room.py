@@ -5,16 +5,13 @@ from itertools import pairwise
 
 import pytest
 
-from allocator.market import Market
-from allocator.room import Rooms, room_of
+from allocator.room import room_of
 from fleet.boards import A100_80GB
 from fleet.cluster import Gpu, Replica
 from fleet.devices import first_fit, in_order_of_trial
 from fleet.holds import Hold
 from fleet.host import Host, HostAmount, Pods
-from fleet.ledgers.queues import UNLIMITED, Queue
 from fleet.shape import Shape
-from tests.builders.deciding import workload
 from tests.builders.fleet import (
     NOW_S,
     configuration,
@@ -377,20 +374,7 @@ def test_parts_of_a_card_of_different_sizes_share_it_and_leave_no_room_for_all_o
     assert 0 == room_of(running(consumable(1), standing("a", "1 x whole"))).fill(shape("10/100"), 1)[0]
 
 
-def test_what_pods_of_others_count_with_in_a_queue_is_no_room_for_ours():
-    market = Market({}, {"team": Queue("team", quota=UNLIMITED, limit=2.0)}, {key("chat"): "team"})
-    rooms = [room_of(replace(fleet(4), queued={"team": gpus}), [workload()], market) for gpus in (0, 1, 2)]
-
-    assert [2, 1, 0] == [room.fill(shape("whole"), 9, Pods(key("chat")))[0] for room in rooms]
-    said = [room.limit(shape("whole"), Pods(key("chat"))) for room in rooms[1:]]
-    assert ["", True] == [said[0], "queue team" in said[1]]
-
-
-def test_the_room_of_the_same_fleet_is_reckoned_once_and_that_of_any_other_anew():
-    rooms, one, other, queue = Rooms(), fleet(1), fleet(2), Queue("prod", quota=1.0)
-    market = Market({}, {"prod": queue}, {key("chat"): "prod"})
-    first = rooms.of(one, (workload(),), Market())
-    assert first is rooms.of(one, (workload(),), Market())
-    assert room_of(other) == rooms.of(other, (), Market())
-    assert room_of(one, [workload()], market) == rooms.of(one, (workload(),), market)
-    assert room_of(one, [workload()]) == rooms.of(one, (workload(),), Market())
+def test_what_is_given_back_of_a_card_that_nobody_uses_frees_no_other():
+    seen = running(fleet(2, per_node=1), standing("chat", "1 x whole"))
+    free = next(pool for pool in seen.pools if pool.node != seen.allocated[0].node)
+    assert 1 == room_of(seen).cards_without(free.devices[:1])
