@@ -92,6 +92,15 @@ def test_replicas_are_spread_over_nodes_as_the_scheduler_does():
     assert {"node-0": 2, "node-1": 2} == {pool: len(names) for pool, names in room.ledger.taken.items()}
 
 
+def test_what_the_owner_made_beside_it_is_no_company_for_copies():
+    scene = running(fleet(2, 1), standing("chat", "1 x 3g.40gb + 1 x whole"))
+    (one,) = scene.standings
+    own, other = one.variants
+    beside = replace(one, variants=(own, replace(other, is_beside=True)))
+    assert 1 == sum(room_of(scene).copies.values())
+    assert {} == dict(room_of(replace(scene, standings=(beside,))).copies)
+
+
 def test_replicas_of_copies_gather_where_copies_are_and_so_do_those_to_come():
     held = running(fleet(4, per_node=2), standing("chat", "1 x 1g.10gb + 1 x whole"))
     room = room_of(held)
