@@ -69,6 +69,7 @@ class Learning:
         self._rung: Rung | None = None
         self._pending: Future[Rung | None] | None = None
         self._asked_s = -DAY_S
+        self._is_urgent = False
 
     def note(self, window: int, opened_s: int, loss: float) -> None:
         """Take in what the rung below lost in a window that opened at a moment."""
@@ -78,8 +79,11 @@ class Learning:
             below.pop(opened_s - HELD_OUT_S, None)
 
     def hurry(self) -> None:
-        """Have a rung made with the next bucket, whatever the day: demand is not what was learnt from."""
-        self._asked_s = -DAY_S
+        """Have a rung made with the next bucket, whatever the day: demand is not what was learnt from.
+
+        One that is being made is taken up first: it has to be caught up from when it was asked for.
+        """
+        self._is_urgent = True
 
     def append(self, work: float, *, is_censored: bool) -> Rung | None:
         """Take in the next bucket; a rung that has been made in the meantime is taken up.
@@ -92,12 +96,12 @@ class Learning:
             self._rung.share(self._shelf)
             self._rung.update(work, is_censored=is_censored)
         end_s = self._start_s + BUCKET_S * len(self._work)
-        is_due = len(self._work) >= LEAST and end_s // DAY_S > self._asked_s // DAY_S
-        if self._pending is None and is_due:
+        is_due = self._is_urgent or end_s // DAY_S > self._asked_s // DAY_S
+        if self._pending is None and is_due and len(self._work) >= LEAST:
             self._forget()
             self._pending = self._train(self._history(), self._below)
             if self._pending is not None:
-                self._asked_s = end_s
+                self._asked_s, self._is_urgent = end_s, False
         before = self._rung
         if self._pending is not None and self._pending.done():
             self._take_up(self._pending)

@@ -265,6 +265,36 @@ def test_training_is_asked_for_once_a_day():
     assert [5.5 * DAY + 1, 6 * DAY] == [len(history.work) for history in script.asked]
 
 
+def test_in_a_hurry_another_is_asked_for_once_the_one_that_is_being_made_is_taken_up():
+    late, newer = Future(), Future()
+    script = Scripted(late, newer)
+    one = learning(script)
+    one.append(1.0, is_censored=False)
+    one.hurry()
+    one.append(2.0, is_censored=False)
+    late.set_result(rung := Heard())
+    for work in (3.0, 4.0, 5.0):
+        one.append(work, is_censored=False)
+    assert ([2.0, 3.0, 4.0, 5.0], 2) == (rung.heard, len(script.asked))
+    newer.set_result(rung := Heard())
+    one.append(6.0, is_censored=False)
+    assert ([5.0, 6.0], 2) == (rung.heard, len(script.asked))
+
+
+class Heard:
+    """A rung that remembers what it was told."""
+
+    def __init__(self):
+        self.heard = []
+
+    def update(self, work, *, is_censored):
+        assert not is_censored
+        self.heard.append(work)
+
+    def share(self, shelf):
+        """Nothing of it is shared."""
+
+
 def test_nothing_is_asked_for_before_fourteen_hours_are_there():
     script = Scripted(done(None))
     one = learning(script, days=14 / 24 - 2 / DAY)
