@@ -44,7 +44,7 @@ TIMING = Timing(
 )
 LOW, HIGH = 0.6, 1.1
 """Work in whole cards, of which one is reckoned to carry 0.83 and half of one half of that."""
-RISE_IN_S, LASTS_S = 180, 240
+RISE_IN_S, LASTS_S = 120, 120
 DAY_S, HISTORY_S, MINUTE_S = 86_400, 73 * 3_600, 60
 GRACE_S = 600
 WITHIN_S = 300
