@@ -127,15 +127,20 @@ class Restoration:
                 own, safe = _owners(standing), standing.safe
                 if standing.own.rollout.is_switched:
                     safe = Configuration({own: safe.replicas})
-                if standing.moving_to is not None and set(standing.moving_to) == {own, *safe}:
+                beside, to = _without(safe, own), standing.moving_to
+                if to is not None and to.replicas and _without(to, own) == beside:
                     # A restoration that broke off goes on to its goal: on the way there, more is held.
-                    held = standing.moving_to.counts[own]
+                    held = to.counts.get(own, 0)
                 elif self._ways[standing.key] is Way.FLOOR:
                     held = 0
                 else:
-                    beside = cards.total([safe.plus(own, -safe.counts.get(own, 0))])
-                    held = ceil((cards.total([standing.wanted]) - beside) / cards.of(own) - _ROUNDING)
-                yield standing.key, safe.plus(own, max(0, held - safe.counts.get(own, 0)))
+                    others = cards.total([standing.wanted]) - cards.total([beside])
+                    held = ceil(others / cards.of(own) - _ROUNDING)
+                yield standing.key, beside.plus(own, max(held, safe.counts.get(own, 0)))
+
+
+def _without(configuration: Configuration, shape: Shape) -> Configuration:
+    return configuration.plus(shape, -configuration.counts.get(shape, 0))
 
 
 def _owners(standing: Standing) -> Shape:

@@ -9,7 +9,7 @@ from fleet.shape import Configuration
 from fleet.workload import Mode, Way
 from foreslice.safety import Restoration, raise_below
 from tests.builders.deciding import workload
-from tests.builders.execution import LARGE, LLAMA, SMALL, WHOLE, Process, goal, llama, standing
+from tests.builders.execution import LARGE, LLAMA, SMALL, WHOLE, Process, goal, llama, standing, terms
 
 NAMED = replace(workload(mode=Mode.FULL), key=LLAMA)
 
@@ -111,6 +111,24 @@ class TestGivingBack:
         ready = self.turned(cluster)
         assert Configuration(given_back) == standing(cluster).ready
         assert min(ready) >= min(4, sum(grown.values()))
+
+    @pytest.mark.parametrize(("own", "given_back"), [(0, {SMALL: 4}), (1, {LARGE: 1, SMALL: 4})])
+    def test_one_that_breaks_off_on_the_way_goes_on_to_where_it_went(self, own, given_back):
+        cluster = llama(own).add(LLAMA, SMALL, 4, name="by-owner")
+        process = Process(cluster)
+        for _ in range(8):
+            process.tick(goal({LARGE: 2}))
+        Restoration(cluster, {LLAMA: Way.OWN}).turn(900.0)
+        assert Configuration({LARGE: 2, SMALL: 4}) == standing(cluster).wanted
+        self.turned(cluster)
+        assert Configuration(given_back) == standing(cluster).ready
+
+    def test_what_foreslice_was_about_to_add_on_its_owners_shapes_is_not_lost(self):
+        cluster = llama(2).add(LLAMA, SMALL, 2, name="by-owner")
+        Process(cluster).tick(goal({LARGE: 1, SMALL: 6}), held=terms(need_keep=1.0))
+        assert Configuration({LARGE: 1, SMALL: 6}) == standing(cluster).moving_to
+        self.turned(cluster)
+        assert Configuration({LARGE: 6, SMALL: 2}) == standing(cluster).ready
 
     def test_copies_stay_while_the_owners_own_does_not_become_ready(self):
         cluster = shrunk({SMALL: 3})
