@@ -122,9 +122,12 @@ def _held(standing: Standing, terms: Terms) -> str | None:
 def _may_add(standing: Standing, step: Step, terms: Terms) -> str | None:
     """Return why replicas may not be added, one line; `None` = they may.
 
-    Only an addition that lowers what the router can use is judged; any other is safe on any evidence.
+    Only an addition that lowers what the router can use is judged; any other is safe on any evidence. During
+    a rollout replicas of its shape come whatever is asked for: more of them can only help.
     """
     variant = standing.named(step.variant)
+    if variant is not None and _rolls(variant):
+        return None
     ready = variant.ready if variant is not None else 0
     may_be = (step.shape, *(variant.alternatives if variant is not None else ()))
     now = standing.ready

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from hashlib import blake2b
@@ -31,8 +32,9 @@ class DeploymentController:
     def __init__(self, api: Api, clock: Clock) -> None:
         self._api = api
         self._clock = clock
-        # Template and replicas of rollouts under way, by uid of the Deployment.
-        self._rolling: dict[str, tuple[str, int]] = {}
+        # Replicas that each Deployment asked for when it was last looked at, by its uid.
+        self._told: dict[str, int] = {}
+        self._templates: dict[str, Json] = {}
         self._queue: WorkQueue[Name] = WorkQueue(clock, self._reconcile)
         api.watch(DEPLOYMENT, lambda event: self._queue.add(name_of(event.body)))
         api.watch(POD, self._on_pod)
@@ -47,18 +49,45 @@ class DeploymentController:
         if deployment is None or is_leaving(deployment):
             return
         template_hash = _template_hash(deployment)
+        self._templates[template_hash] = deployment["spec"]["template"]
         # Pods that somebody else made in its name have no such label; ReplicaSets leave them alone.
         made = (pod for pod in self._pods_of(deployment) if POD_TEMPLATE_HASH in pod["metadata"]["labels"])
         staying = [pod for pod in made if is_owned(pod, deployment) and not is_leaving(pod)]
-        old = [pod for pod in staying if pod["metadata"]["labels"][POD_TEMPLATE_HASH] != template_hash]
-        if old:
+        old = [pod for pod in staying if _hash_of(pod) != template_hash]
+        wanted = deployment["spec"].get("replicas", 1)
+        told = self._told.get(deployment["metadata"]["uid"], wanted)
+        if old and told != wanted:
+            self._share(deployment, template_hash, staying, told)
+            self._queue.add(name)
+        elif old:
             self._roll(deployment, template_hash, staying, old)
         else:
-            self._rolling.pop(deployment["metadata"]["uid"], None)
-            wanted = deployment["spec"].get("replicas", 1)
             self._end(_best_first(staying)[wanted:])
             self._make(deployment, template_hash, wanted - len(staying))
+        self._told[deployment["metadata"]["uid"]] = wanted
         self._tell(deployment, staying, old)
+
+    def _share(self, deployment: Json, template_hash: str, staying: Sequence[Json], told: int) -> None:
+        """Bring what stands of each template to other replicas, in proportion and within the surge.
+
+        As kubernetes pkg/controller/deployment/sync.go (scale) and util/deployment_util.go
+        (GetReplicaSetProportion): old ones grow and shrink too, and the largest takes what is left over.
+        """
+        wanted = deployment["spec"].get("replicas", 1)
+        most, before = (n + _surge(deployment, n) if n else 0 for n in (wanted, told))
+        sizes = Counter(map(_hash_of, staying))
+        left = (wanted if len(sizes) == 1 else most) - len(staying)
+        # Of the same size the newest comes first where there are to be more, else last.
+        order = sorted(sizes, key=lambda each: (-sizes[each], (each == template_hash) != (left > 0)))
+        goals = dict(sizes)
+        for each in order:
+            part = floor(sizes[each] * most / before + 0.5) - sizes[each] if before else 0
+            part = min(part, left) if left > 0 else max(part, left)
+            goals[each], left = goals[each] + part, left - part
+        goals[order[0]] = max(0, goals[order[0]] + left)
+        for each, goal in goals.items():
+            self._end(_best_first([pod for pod in staying if _hash_of(pod) == each])[goal:])
+            self._make(deployment, each, goal - sizes[each])
 
     def _roll(
         self, deployment: Json, template_hash: str, staying: Sequence[Json], old: Sequence[Json]
@@ -68,12 +97,8 @@ class DeploymentController:
         As kubernetes pkg/controller/deployment/rolling.go with maxUnavailable 0: one sync makes pods or ends
         some; what does not serve makes room only beyond what new pods have still to take over.
         """
-        wanted, surge = deployment["spec"].get("replicas", 1), _surge(deployment)
-        begun = self._rolling.get(deployment["metadata"]["uid"])
-        if begun == (template_hash, wanted) or begun is None or begun[0] != template_hash:
-            self._rolling[deployment["metadata"]["uid"]] = template_hash, wanted
-        else:
-            raise NotModelledError(f"other replicas during a rollout of {deployment['metadata']['name']}")
+        wanted = deployment["spec"].get("replicas", 1)
+        surge = _surge(deployment, wanted)
         new = len(staying) - len(old)
         more = min(wanted - new, wanted + surge - len(staying))
         if more > 0:
@@ -136,7 +161,7 @@ class DeploymentController:
 
     def _make(self, deployment: Json, template_hash: str, pods: int) -> None:
         for _ in range(pods):
-            self._api.create(_pod(deployment, template_hash))
+            self._api.create(_pod(deployment, self._templates[template_hash], template_hash))
 
     def _pods_of(self, deployment: Json) -> Sequence[Json]:
         return self._api.list(POD, deployment["metadata"]["namespace"], _selector(deployment))
@@ -156,13 +181,18 @@ def _selector(deployment: Json) -> dict[str, str]:
     return labels
 
 
-def _surge(deployment: Json) -> int:
-    """Return how many pods a rollout may have beside those asked for, percentages rounded up."""
+def _hash_of(pod: Json) -> str:
+    made_from: str = pod["metadata"]["labels"][POD_TEMPLATE_HASH]
+    return made_from
+
+
+def _surge(deployment: Json, replicas: int) -> int:
+    """Return how many pods a rollout may have beside so many, percentages rounded up."""
     name, spec = deployment["metadata"]["name"], deployment["spec"]
     strategy = spec.get("strategy", {})
     parts = {"maxSurge": "25%", "maxUnavailable": "25%", **strategy.get("rollingUpdate", {})}
     exact = {
-        part: int(said[:-1]) * spec.get("replicas", 1) / 100 if isinstance(said, str) else said
+        part: int(said[:-1]) * replicas / 100 if isinstance(said, str) else said
         for part, said in parts.items()
     }
     surge: int = ceil(exact["maxSurge"])
@@ -188,8 +218,8 @@ def _template_hash(deployment: Json) -> str:
     return blake2b(template.encode(), digest_size=5).hexdigest()
 
 
-def _pod(deployment: Json, template_hash: str) -> Json:
-    template, name = deployment["spec"]["template"], deployment["metadata"]["name"]
+def _pod(deployment: Json, template: Json, template_hash: str) -> Json:
+    name = deployment["metadata"]["name"]
     metadata = template["metadata"]
     return {
         "apiVersion": POD.api_version,

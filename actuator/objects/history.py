@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from actuator.evidence import news, starts, unanswered
@@ -17,6 +17,7 @@ from actuator.objects.plans import (
     record_of,
     target_of,
     trials_of,
+    was_made,
 )
 from actuator.ports import PlanRecord
 from fleet.change import StepState, Verb
@@ -98,8 +99,8 @@ def history_of(plans: Iterable[PlanRecord]) -> History:
     open_plan = next((record for record in records if is_open(record)), None)
     return History(
         records=records,
-        changed_at_s=_last_done_at_s(records),
-        reshaped_at_s=_last_done_at_s(record for record in records if record.change.is_reshape),
+        changed_at_s=_last_made_at_s(records),
+        reshaped_at_s=_last_made_at_s(record for record in records if record.change.is_reshape),
         moving_to=open_plan.change.goal if open_plan is not None else None,
         moving_from=open_plan.change.start if open_plan is not None else None,
         before=first(records).change.start,
@@ -133,7 +134,7 @@ def with_history(standing: Standing, history: History) -> Standing:
         moving_to=history.moving_to,
         moving_from=history.moving_from,
         before=history.before,
-        falls=history.falls,
+        falls=(*history.falls, *_under_way(history, standing)),
         starts=history.starts,
         proven=tuple(sorted(history.proven | old)),
         trials=history.trials,
@@ -146,6 +147,20 @@ def _stamp(plan: Json) -> _Stamp:
     return key_of(plan), version_of(plan)
 
 
-def _last_done_at_s(plans: Iterable[PlanRecord]) -> float | None:
-    done = (step.at_s for record in plans for step in record.steps if step.state is StepState.DONE)
-    return max(done, default=None)
+def _under_way(history: History, standing: Standing) -> Iterator[Fall]:
+    """Yield a switch that is written and not done yet: what is limited counts it from then on."""
+    for record in history.records:
+        for step, kept in zip(record.change.steps, record.steps, strict=True):
+            is_claimed = step.verb is Verb.SWITCH and kept.state is StepState.CLAIMED
+            if is_claimed and standing.own.shape == step.shape:
+                yield Fall(kept.at_s, record.change.start, Configuration({step.shape: step.replicas}))
+
+
+def _last_made_at_s(plans: Iterable[PlanRecord]) -> float | None:
+    made = (
+        kept.at_s
+        for record in plans
+        for step, kept in zip(record.change.steps, record.steps, strict=True)
+        if was_made(step, kept)
+    )
+    return max(made, default=None)

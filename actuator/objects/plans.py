@@ -109,7 +109,7 @@ def fall_of(record: PlanRecord) -> Fall | None:
     done = [
         (step, kept.at_s)
         for step, kept in zip(record.change.steps, record.steps, strict=True)
-        if kept.state is StepState.DONE and step.verb is not Verb.CREATE_VARIANT
+        if was_made(step, kept) and step.verb is not Verb.CREATE_VARIANT
     ]
     taken = [at_s for step, at_s in done if step.is_irreversible]
     if not taken:
@@ -120,6 +120,12 @@ def fall_of(record: PlanRecord) -> Fall | None:
     kept = {} if switched else start.counts
     left = {step.shape: step.replicas for step, _ in done if not switched or step.is_irreversible}
     return Fall(max(taken), start, Configuration({**kept, **left}))
+
+
+def was_made(step: Step, kept: StepRecord) -> bool:
+    """Return whether a step changed a workload: one that is done, or a switch that was taken back."""
+    is_taken_back = kept.state is StepState.FAILED and kept.trial is not None and kept.trial.is_abandoned
+    return kept.state is StepState.DONE or (step.verb is Verb.SWITCH and is_taken_back)
 
 
 def newest_first(records: Iterable[PlanRecord]) -> tuple[PlanRecord, ...]:

@@ -15,16 +15,18 @@ from actuator.diff import diff
 from actuator.execute import Executor
 from actuator.gate import Terms
 from actuator.kube.apiserver import MERGE
-from actuator.kube.resources import BUDGETS, CLAIM_TEMPLATES, CLAIMS, DEPLOYMENTS, PLANS, PODS
+from actuator.kube.resources import BUDGETS, CLAIM_TEMPLATES, CLAIMS, DEPLOYMENTS, PLANS, PODS, REPLICA_SETS
 from actuator.outcome import Outcome
 from actuator.ways import with_ways
 from allocator.decide import plan
 from allocator.need import Timing
 from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
+from fleet.change import Verb
 from fleet.shape import Configuration, Shape
 from fleet.workload import Mode, Reshaping, Router
 from foreslice.clock import WallClock
+from foreslice.leave import run_restore
 from simulator.pods import is_ready
 from tests.builders.deciding import need, offers, question
 from tests.builders.engines import MIX, workload
@@ -39,6 +41,7 @@ from tests.cluster.test_ways import applied
 from tests.contract.test_cluster_contract import HALF, START_S, WEB, WHOLE, deployment, standing
 from tests.contract.test_floor_contract import autoscaler
 from tests.prometheus.server import absent, back_fill, prometheus
+from tests.unit.simulator.test_deployments import SHARED
 
 pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 FIRST = {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
@@ -113,6 +116,86 @@ def said(acting):
     return result.reason if result.outcome is Outcome.HELD else ""
 
 
+def under_way(shop, cluster, replicas=1):
+    """Have the workload switched to halves of cards, and its first new pod not take over yet."""
+    patch(shop, strategy=FIRST, replicas=replicas, minReadySeconds=3_600, progressDeadlineSeconds=7_200)
+    until(lambda: replicas == standing(cluster).own.wanted)
+    cluster.switch(WEB, HALF, expects=None)
+    until(lambda: (replicas, 1) == parts(shop))
+
+
+def parts(shop):
+    """Return the replicas of the workload's ReplicaSets that name its owner's template, and of the others."""
+    found = Counter()
+    for body in shop.list(REPLICA_SETS):
+        [claim] = body["spec"]["template"]["spec"]["resourceClaims"]
+        found["web-gpu" == claim["resourceClaimTemplateName"]] += body["spec"]["replicas"]
+    return found[True], found[False]
+
+
+@pytest.mark.parametrize(("replicas", "halfway", "shared"), SHARED)
+def test_a_real_controller_shares_other_replicas_among_old_and_new_as_the_embedded_one(
+    shop, cluster, replicas, halfway, shared
+):
+    under_way(shop, cluster, replicas)
+    patch(shop, replicas=halfway)
+    until(lambda: shared == parts(shop))
+
+
+def test_an_addition_goes_on_during_a_switch(shop, cluster):
+    """Behind a router that spreads equally, and with more to be carried than the switch alone would carry."""
+    under_way(shop, cluster)
+    acting = with_ways(cluster, {}, switching=[WEB])
+    until(lambda: Configuration({WHOLE: 1, HALF: 1}) == standing(acting).ready)
+    changes = diff(acting.view([WEB]), [Goal(WEB, Configuration({HALF: 3}))], START_S)
+    terms = replace(TERMS, need_keep=1.3, distrust=("stale",))
+    [result] = Executor(acting).run(changes, {WEB: terms}, START_S)
+    assert (Verb.SCALE_UP, Outcome.DONE) == (result.step.verb, result.outcome)
+    until(lambda: 2 == standing(acting).ready.counts[HALF])
+
+
+def test_a_template_that_its_history_names_stays_and_another_goes(shop, cluster):
+    """So that an undo of the rollout finds it; once the ReplicaSet is gone, nothing would."""
+    patch(shop, strategy=FIRST)
+    shop.settle(cluster)
+    cluster.switch(WEB, HALF, expects=None)
+    shop.settle(cluster)
+    [ours] = templates(shop) - {"web-gpu"}
+    cluster.switch_back(WEB, "web-gpu", expects=None)
+    shop.settle(cluster)
+    cluster.sweep_templates(WEB)
+    assert {"web-gpu", ours} == templates(shop)
+    patch(shop, revisionHistoryLimit=0)
+    until(lambda: 1 == len(shop.list(REPLICA_SETS)))
+    cluster.sweep_templates(WEB)
+    assert {"web-gpu"} == templates(shop)
+
+
+def templates(shop):
+    return {body["metadata"]["name"] for body in shop.list(CLAIM_TEMPLATES)}
+
+
+def test_a_workload_that_was_switched_is_given_back_to_its_owners_template(shop, cluster, plane, tmp_path):
+    acting = with_ways(cluster, {}, switching=[WEB])
+    patch(shop, strategy=FIRST)
+    shop.settle(cluster)
+    goal, executor = Goal(WEB, Configuration({HALF: 1})), Executor(acting)
+
+    def is_switched():
+        executor.run(diff(acting.view([WEB]), [goal], START_S), {WEB: TERMS}, START_S)
+        return goal.goal == standing(acting).ready and ["Done"] == states(shop)
+
+    until(is_switched, every_s=0.2)
+    settings = tmp_path / "foreslice.yaml"
+    settings.write_text(RESTORED.format(kubeconfig=plane.kubeconfig))
+    run_restore(settings, ["shop/web"], every=False, wait="2m", as_json=True)
+    assert Configuration({WHOLE: 1}) == standing(acting).ready == standing(acting).wanted
+    assert ("web-gpu", False) == (
+        standing(acting).own.rollout.template,
+        standing(acting).own.rollout.is_switched,
+    )
+
+
 def test_where_no_new_replica_fits_beside_the_old_ones_nothing_is_planned(shop, cluster):
     """Of two cards both are taken; with one replica there is room for the first new one."""
     acting = with_ways(cluster, {}, switching=[WEB])
@@ -136,6 +219,18 @@ def planned(acting, work):
     return decision.goal, tuple(why for why in decision.because if "not switched" in why)
 
 
+RESTORED = """\
+version: v1
+metrics: {{source: prometheus, url: "http://127.0.0.1:9"}}
+cluster: {{kind: kubernetes, kubeconfig: {kubeconfig}, lease_namespace: shop}}
+workloads:
+  - name: web
+    namespace: shop
+    model: qwen2.5-7b-bf16
+    mode: full
+    reshape: switch
+    slo: {{ttft: {{p95: 1s}}}}
+"""
 CHAT = workload("chat", model="qwen3-8b-bf16")
 INSTANCE = Shape(H100_80GB.id, "4g.40gb")
 """The cheapest that carries the night; of the halves of a card the one that carries more."""

@@ -113,3 +113,11 @@ def test_while_pods_of_an_earlier_template_stand_no_replicas_are_taken():
     asked = Step(Verb.SCALE_DOWN, "web", WHOLE, 1, "1", "less is needed")
     assert refusal(standing(), asked, terms()) is None
     assert "a rollout of web is on its way" == refusal(standing(replica={"is_old": True}), asked, terms())
+
+
+def test_replicas_are_added_on_the_way_though_the_first_small_ones_would_lower_what_is_carried():
+    """The rollout brings a small one anyway, and behind an equal router each further one raises capacity."""
+    asked = Step(Verb.SCALE_UP, "web", HALF, 4, "1", "a peak ahead")
+    short = terms(need_keep=1.9, distrust=("no metrics",))
+    assert "the need is not trusted: no metrics" == refusal(standing(), asked, short)
+    assert refusal(standing(replica={"is_old": True}), asked, short) is None

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from actuator.budgets import ChangeBudget, Kind, Per, Spending
 from actuator.diff import diff
 from actuator.execute import Executor
 from actuator.gate import Terms
@@ -113,6 +114,39 @@ def test_until_then_its_step_stays_open_and_the_workload_is_on_the_way():
     assert Configuration({WHOLE: 1, HALF: 1}) == process.standing().ready
 
 
+def test_while_it_is_under_way_it_counts_as_a_change_and_once_it_is_done_no_second_time():
+    """Else a budget of one would let the next workload be switched while the first one's pods follow."""
+    process = Process(Stage(minReadySeconds=300, progressDeadlineSeconds=600))
+    process.stage.wait(300)
+    process.tick()
+    budget = ChangeBudget(1, kinds=frozenset({Kind.RESHAPE}), per=Per.FLEET)
+    told = []
+    for _ in range(60):
+        fleet = process.cluster.view([KEY])
+        told.append(len(fleet.standings[0].falls))
+        spent = Spending(fleet, [budget], process.stage.now_s).refusal(fleet.standings[0], Kind.RESHAPE)
+        assert spent is not None
+        process.tick()
+    assert {1} == set(told)
+    assert [StepState.DONE] == [state for state, _ in process.steps()]
+
+
+def test_replicas_are_added_while_it_is_under_way():
+    process = Process(Stage(minReadySeconds=300, progressDeadlineSeconds=600), replace(TERMS, need_keep=1.4))
+    process.stage.wait(300)
+    process.tick()
+    assert Configuration({WHOLE: 1}) == process.standing().ready
+    more = Configuration({HALF: 3})
+    assert ("scale-up", Outcome.DONE) in process.tick(more)[1]
+    for _ in range(6):
+        process.tick(more)
+    assert 2 == process.standing().ready.counts[HALF]
+    for _ in range(300):
+        process.tick(more)
+    assert more == process.standing().ready
+    assert {StepState.DONE} == {state for state, _ in process.steps()}
+
+
 def crashing(**options):
     return Process(Stage(crashing=[HALF.profile], progressDeadlineSeconds=10), **options)
 
@@ -134,6 +168,8 @@ def test_one_whose_engines_do_not_start_goes_back_and_its_shape_is_not_used_for_
     [(state, note)] = process.steps()
     assert (StepState.FAILED, True) == (state, "did not come to serve" in note)
     assert {HALF} == one.given_up(process.stage.now_s + 86000.0)
+    # It restarted replicas for nothing: budgets and the time that a shape is kept hold after it, too.
+    assert (1, True) == (len(one.falls), one.reshaped_at_s is not None)
     assert not one.given_up(process.stage.now_s + 86400.0)
 
 

@@ -204,15 +204,47 @@ def test_rollouts_that_end_pods_first_are_not_modelled(town, spec):
         town.wait(1)
 
 
-def test_other_replicas_during_a_rollout_are_not_modelled(town):
-    town = town()
+SHARED = [(1, 3, (2, 2)), (2, 3, (3, 1)), (2, 5, (4, 2)), (3, 8, (7, 2)), (3, 0, (0, 0))]
+"""Replicas, others while the first new pod does not serve yet, and of these the old ones and the new ones."""
+
+
+@pytest.mark.parametrize(("replicas", "halfway", "parts"), SHARED)
+def test_other_replicas_during_a_rollout_are_shared_among_old_and_new_in_proportion(
+    town, replicas, halfway, parts
+):
+    """As a real controller shares them (tests/cluster/test_switch.py)."""
+    town = town({"n0": [H100_80GB] * 8})
+    town.serve("web", replicas)
+    town.wait(TEN_MINUTES_S)
+    turned(town, strategy=FIRST)
+    town.wait(1)
+    town.scale("web", halfway)
+    town.wait(1)
+    new = sum(map(is_new, town.pods()))
+    assert parts == (sum(not is_leaving(pod) for pod in town.pods()) - new, new)
+    town.wait(2 * TEN_MINUTES_S)
+    assert [True] * halfway == [is_new(pod) for pod in town.pods()]
+
+
+def test_fewer_replicas_during_a_rollout_end_what_does_not_serve_and_none_that_is_missed(town):
+    town = town({"n0": [H100_80GB] * 8})
+    town.serve("web", 4)
+    town.wait(TEN_MINUTES_S)
+    turned(town, strategy=FIRST)
+    town.wait(1)
+    town.scale("web", 1)
+    seen = course(town, TEN_MINUTES_S)
+    assert (0, 1, 1) == seen[-1]
+    assert 1 == min(available for _, _, available in seen)
+
+
+def test_replicas_and_template_changed_at_once_scale_what_stands_first(town):
+    town = town({"n0": [H100_80GB] * 8})
     town.serve("web", 2)
     town.wait(TEN_MINUTES_S)
-    turned(town)
+    turned(town, strategy=FIRST, replicas=4)
     town.wait(1)
-    town.scale("web", 3)
-    with pytest.raises(NotModelledError, match="other replicas during a rollout of web"):
-        town.wait(1)
+    assert [4, 1] == [sum(is_new(pod) == new for pod in town.pods()) for new in (False, True)]
 
 
 def test_a_rollout_that_finds_no_room_is_given_up_after_its_deadline_and_says_so(town):
