@@ -58,8 +58,8 @@ def test_every_relative_link_leads_somewhere(root, pages):
 
 
 def test_every_decision_has_a_number_of_its_own_which_its_title_says(pages):
-    titles = {path: text for path, text in pages.items() if re.match(r"docs/adr/\d", path)}
-    numbers = sorted(int(path.removeprefix("docs/adr/")[:4]) for path in titles)
+    titles = {path: text for path, text in pages.items() if re.match(r"docs/adr/\d", str(path))}
+    numbers = sorted(int(path.name[:4]) for path in titles)
     assert sorted(set(numbers)) == numbers
     assert numbers == sorted(int(text.removeprefix("# ").split(".")[0]) for text in titles.values())
 
