@@ -22,6 +22,7 @@ from allocator.reshape import WORTHWHILE_GPU, Judge, Reshape, leaving, led, resh
 from allocator.room import Room, Rooms
 from allocator.switching import grow_or_switch
 from fleet.cluster import Fleet, Standing
+from fleet.codec import DERIVED
 from fleet.shape import NOTHING, WHOLE, Configuration
 from fleet.workload import Mode, Workload, WorkloadKey
 
@@ -50,7 +51,7 @@ class Question:
     timing: Mapping[WorkloadKey, Timing]
     at_s: float
     market: Market = field(default_factory=Market)
-    rooms: Rooms = field(default_factory=Rooms, compare=False, repr=False)
+    rooms: Rooms = field(default_factory=Rooms, compare=False, repr=False, metadata=DERIVED)
 
     @property
     def room(self) -> Room:

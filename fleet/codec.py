@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -12,11 +12,14 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 Json = Any
 """What `json.dumps` takes."""
 
+DERIVED = types.MappingProxyType({"is_derived": True})
+"""Metadata of a field that follows from the others: it is not written, and read as its default."""
+
 
 def encode(value: object) -> Json:
     """Return a value as JSON; mappings become lists of pairs, sets sorted lists, enums their values."""
     if is_dataclass(value):
-        return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: encode(getattr(value, field.name)) for field in _written(value)}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
@@ -62,10 +65,14 @@ def _collection(origin: Any, args: tuple[Any, ...], data: Json) -> Any:  # noqa:
 
 def _instance(kind: Any, data: Json) -> Any:  # noqa: ANN401 -- as `decode`
     hints = _hints(kind)
-    names = {field.name for field in fields(kind)}
+    names = {field.name for field in _written(kind)}
     if not isinstance(data, dict) or set(data) != names:
         raise ValueError(f"{kind.__name__} has {', '.join(sorted(names))}")
     return kind(**{name: decode(hints[name], value) for name, value in data.items()})
+
+
+def _written(kind: Any) -> list[Field[Any]]:  # noqa: ANN401 -- a dataclass or one of its instances
+    return [field for field in fields(kind) if field.metadata != DERIVED]
 
 
 @lru_cache(maxsize=128)

@@ -7,7 +7,7 @@ from enum import IntEnum, StrEnum
 
 import pytest
 
-from fleet.codec import decode, encode
+from fleet.codec import DERIVED, decode, encode
 
 
 class Colour(StrEnum):
@@ -53,6 +53,21 @@ WHOLE = Outer(
 
 def test_what_is_encoded_and_read_as_json_is_decoded_to_the_same():
     assert WHOLE == decode(Outer, json.loads(json.dumps(encode(WHOLE))))
+
+
+@dataclass(frozen=True)
+class Remembering:
+    name: str
+    memory: object = field(default_factory=object, compare=False, metadata=DERIVED)
+
+
+def test_what_follows_from_the_rest_is_not_written_and_made_anew():
+    one = Remembering("a")
+    written = encode(one)
+
+    assert {"name": "a"} == written
+    assert one == decode(Remembering, written)
+    assert decode(Remembering, written).memory is not one.memory
 
 
 def test_what_may_be_missing_is_null():
