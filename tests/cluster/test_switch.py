@@ -59,8 +59,8 @@ def patch(shop, **spec):
 
 
 def turned(shop):
-    """Have the owner roll something of his own out, for which there is no card."""
-    patch(shop, template={"metadata": {"annotations": {"restarted": "now"}}})
+    """Have the owner roll something of his own out, for which there is no node."""
+    patch(shop, template={"spec": {"nodeSelector": {"kubernetes.io/hostname": "none"}}})
 
 
 def kept_by_git(shop):
