@@ -126,7 +126,7 @@ def _may_add(standing: Standing, step: Step, terms: Terms) -> str | None:
     a rollout replicas of its shape come whatever is asked for: more of them can only help.
     """
     variant = standing.named(step.variant)
-    if variant is not None and _rolls(variant):
+    if variant is not None and variant.is_rolling:
         return None
     ready = variant.ready if variant is not None else 0
     may_be = (step.shape, *(variant.alternatives if variant is not None else ()))
@@ -150,9 +150,8 @@ def _may_remove(standing: Standing, step: Step, terms: Terms) -> str | None:
     variant = standing.named(step.variant)
     if variant is None:
         return f"{step.variant} is gone"
-    if problem := (
-        _rolls(variant) or _disrupts(standing, variant, step) or _cuts(standing, variant, step, terms)
-    ):
+    rolls = f"a rollout of {variant.name} is on its way" if variant.is_rolling else None
+    if problem := rolls or _disrupts(standing, variant, step) or _cuts(standing, variant, step, terms):
         return problem
     for state, otherwise in _futures(standing, variant, step, terms):
         if state.replicas < terms.minimum:
@@ -228,12 +227,6 @@ def _disrupts(standing: Standing, variant: Variant, step: Step) -> str | None:
     if short is None:
         return None
     return f"PodDisruptionBudget {short.name} lets {short.allowed} ready replicas go, {lost} would"
-
-
-def _rolls(variant: Variant) -> str | None:
-    """Return that pods of an earlier template are still to be taken over from, `None` if none are."""
-    rolls = any(replica.is_old and not replica.is_leaving for replica in variant.replicas)
-    return f"a rollout of {variant.name} is on its way" if rolls else None
 
 
 def _cuts(standing: Standing, variant: Variant, step: Step, terms: Terms) -> str | None:

@@ -43,7 +43,7 @@ def as_described(cluster: Cluster, workloads: Iterable[Workload]) -> Cluster:
     """Return the cluster as it is acted on for workloads, each in its way and by its mechanism."""
     described = tuple(workloads)
     switching = [w.key for w in described if w.reshape is Reshaping.SWITCH]
-    ways, mechanisms = ({w.key: w.way for w in described}, {w.key: w.mechanism for w in described})
+    ways, mechanisms = {w.key: w.way for w in described}, {w.key: w.mechanism for w in described}
     return with_ways(cluster, ways, mechanisms, switching)
 
 

@@ -130,6 +130,11 @@ class Variant:
         return sum(replica.serves for replica in self.replicas)
 
     @property
+    def is_rolling(self) -> bool:
+        """Whether pods of an earlier template have yet to be told to end."""
+        return any(replica.is_old and not replica.is_leaving for replica in self.replicas)
+
+    @property
     def serving(self) -> Counter[Shape]:
         """Its replicas that serve, by what they run on."""
         return Counter(replica.shape for replica in self.replicas if replica.serves)

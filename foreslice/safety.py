@@ -154,7 +154,7 @@ def _following(fleet: Fleet) -> Iterator[StepResult]:
     """Yield the Deployments whose pods have yet to follow to the template that they name."""
     for standing in fleet.standings:
         own = standing.own
-        if any(replica.is_old and not replica.is_leaving for replica in own.replicas):
+        if own.is_rolling:
             step = Step(Verb.SWITCH, own.name, own.shape, own.wanted, None, "restored to its owner")
             yield StepResult(standing.key, step, Outcome.HELD, f"pods of {own.name} to follow")
 

@@ -33,7 +33,7 @@ from tests.cluster.conftest import NEWEST, Agents
 from tests.cluster.lab import until
 from tests.cluster.service import RECORDED, folder_of, says, service
 from tests.cluster.shop import always, install_plans
-from tests.cluster.test_rise_and_burst import Clock, Metrics
+from tests.cluster.turning import Clock, Metrics, Turns
 from tests.fakes.manifests import request
 
 pytestmark = [pytest.mark.parametrize("plane", [NEWEST], indirect=True), pytest.mark.timeout(600)]
@@ -127,7 +127,7 @@ class Town:
         self.loop = make_loop(
             (self.workload,), around, TIMING, lambda w: Ladder(w.key), HISTORY_S, Rules(acting=True)
         )
-        self._next_tick_s = self._next_plan_s = 0.0
+        self._turns = Turns(self.loop, self.clock, TIMING.tick_s)
         self.note()
 
     def note(self):
@@ -140,17 +140,10 @@ class Town:
         """Turn the loop as the service does, until something is so."""
 
         def turned():
-            now_s = self.clock.now_s
-            if now_s >= self._next_plan_s:
-                self.loop.forecast()
-                self.loop.plan()
-                self._next_plan_s = now_s + 20.0
-            if now_s >= self._next_tick_s:
-                self.loop.tick()
-                self._next_tick_s = now_s + TIMING.tick_s
+            self._turns.turn()
             self.note()
             if self.grown_s is None and self.half["status"].get("readyReplicas"):
-                self.grown_s = now_s
+                self.grown_s = self.clock.now_s
             return is_so()
 
         until(turned, WITHIN_S, every_s=0.25)

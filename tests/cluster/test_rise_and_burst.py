@@ -9,7 +9,6 @@ first one has to be woken, and once that sleeps again the other.
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from math import inf
-from threading import Lock
 
 import numpy as np
 import pytest
@@ -40,7 +39,7 @@ from simulator.api import CLAIM, DEPLOYMENT, POD
 from simulator.containers import EngineContainers
 from simulator.engine import Engines
 from simulator.journal import Journal
-from simulator.metrics import EmbeddedMetrics, Past
+from simulator.metrics import Past
 from simulator.pods import is_ready
 from simulator.sleep import Beds, Naps, SleepMode, Stage
 from simulator.sleeping_pods import SleepingContainers
@@ -51,6 +50,7 @@ from tests.cluster.lab import until
 from tests.cluster.shop import always, install_plans
 from tests.cluster.test_standby import Engines as Endpoints
 from tests.cluster.test_standby import deploy
+from tests.cluster.turning import Clock, Metrics, Turns
 from tests.fakes.manifests import request
 
 pytestmark = [pytest.mark.parametrize("plane", [NEWEST], indirect=True), pytest.mark.timeout(600)]
@@ -109,28 +109,6 @@ class Day:
         return Past(start_s, requests, 300 * ones, 60 * ones, 0.1 * ones, 4 * ones, 0.02 * ones)
 
 
-class Metrics:
-    """`EmbeddedMetrics` that the agents' thread fills while the loop reads."""
-
-    def __init__(self, engines):
-        self._inner, self._lock = EmbeddedMetrics(engines), Lock()
-
-    def __getattr__(self, verb):
-        def locked(*args):
-            with self._lock:
-                return getattr(self._inner, verb)(*args)
-
-        return locked
-
-
-class Clock:
-    def __init__(self, clock):
-        self._clock = clock
-
-    def now_s(self):
-        return self._clock.now_s
-
-
 class Town:
     """Three workloads with a card each, room for one more replica and one slice of the pool, and a loop.
 
@@ -183,23 +161,16 @@ class Town:
         )
         rules = Rules(acting=True, standby=pool)
         self.loop = make_loop(self.workloads, around, TIMING, lambda w: Ladder(w.key), HISTORY_S, rules)
-        self._next_tick_s = self._next_plan_s = 0.0
+        self._turns = Turns(self.loop, self.clock, TIMING.tick_s)
 
     def turn_until(self, is_so):
         """Turn the loop as the service does, until something is so."""
 
         def turned():
-            now_s = self.clock.now_s
-            if now_s >= self._next_plan_s:
-                self.loop.forecast()
-                self.loop.plan()
-                self._next_plan_s = now_s + 20.0
-            if now_s >= self._next_tick_s:
-                self.loop.tick()
-                self._next_tick_s = now_s + TIMING.tick_s
+            self._turns.turn()
             self.done += self.loop.standby()
             if self.lab.get(DEPLOYMENT, "ant")["status"].get("readyReplicas", 0) > 1:
-                self.grown_s = min(self.grown_s, now_s)
+                self.grown_s = min(self.grown_s, self.clock.now_s)
             return is_so()
 
         until(turned, WITHIN_S, every_s=0.25)
