@@ -3,8 +3,8 @@
 import pytest
 
 from actuator.execute import Executor
+from actuator.kube.errors import NotFoundError
 from actuator.kube.resources import CLAIM_TEMPLATES, DEPLOYMENTS, PLANS, PODS, TARGETS
-from fleet.errors import ConflictError
 from tests.cluster.conftest import NEWEST, make_classes
 from tests.cluster.controlplane import control_plane
 from tests.cluster.lab import until
@@ -45,8 +45,8 @@ def moved(cluster):
 
 def is_gone(shop, resource):
     try:
-        shop.list(resource)
-    except ConflictError:
+        shop.server.request("GET", resource.path(SHOP))
+    except NotFoundError:
         return True
     return False
 
