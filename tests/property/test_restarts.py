@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from actuator.outcome import Outcome
@@ -22,7 +22,12 @@ def undisturbed():
 
 @cache
 def settled():
-    return Turning().run(SETTLED).wanted()
+    return in_use(Turning().run(SETTLED))
+
+
+def in_use(turning):
+    """Return replicas asked for by variant; copies that were tried and left stay, without replicas."""
+    return {variant: replicas for variant, replicas in turning.wanted().items() if replicas}
 
 
 SETTLED = 150
@@ -30,13 +35,14 @@ SETTLED = 150
 
 
 @given(st.sets(ticks, min_size=1, max_size=2))
-@settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
+@example({35})  # another shape is asked for on the way, and left again
+@settings(max_examples=3, suppress_health_check=[HealthCheck.too_slow])
 def test_a_process_that_is_killed_at_any_tick_and_started_anew_ends_where_it_would_have_ended(kills):
     turning = Turning().run(
         SETTLED, before_tick=lambda turning, number: turning.restart() if number in kills else None
     )
 
-    assert settled() == turning.wanted()
+    assert settled() == in_use(turning)
     assert 0 == turning.summary().requests_cut
 
 
