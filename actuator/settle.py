@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from actuator.objects.plans import OPEN
-from actuator.ports import PlanRecord
+from actuator.ports import PlanRecord, StepRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.cluster import Standing, Variant
 from fleet.shape import Shape
+from fleet.trial import Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,14 @@ def is_on_its_way(standing: Standing, step: Step) -> bool:
     return variant is not None and variant.shape == step.shape
 
 
+def trial_of(kept: StepRecord) -> Trial:
+    """Return the trial that a step tells of, as it counted when the step was claimed.
+
+    The same change has the same plan another day: what an earlier attempt left there is over by then.
+    """
+    return (kept.trial or Trial()).as_of(kept.at_s)
+
+
 def _is_rolled_out(variant: Variant) -> bool:
     """Return whether every pod is of the newest template and serves, on what its claim was to be given."""
     staying = [replica for replica in variant.replicas if not replica.is_leaving]
@@ -70,7 +79,7 @@ def settlements(record: PlanRecord, change: ChangeSet, standing: Standing) -> It
             continue
         if is_there(standing, step):
             yield Settlement(index, StepState.DONE, "found done")
-        elif step.verb is Verb.SWITCH and kept.trial is not None and kept.trial.is_abandoned:
-            yield Settlement(index, StepState.FAILED, kept.trial.because)
+        elif step.verb is Verb.SWITCH and trial_of(kept).is_over:
+            yield Settlement(index, StepState.FAILED, trial_of(kept).because)
         else:
             yield Settlement(index, StepState.SUPERSEDED, f"the goal is {change.goal} now")

@@ -233,9 +233,16 @@ class Standing:
         return not self.is_proven(shape), shape.board not in boards
 
     def given_up(self, at_s: float) -> frozenset[Shape]:
-        """Return the shapes that are not to be used at a time, because their trials failed."""
-        tried = self.trials.items()
-        return frozenset(s for s, trial in tried if trial.is_given_up(at_s) and not self.is_proven(s))
+        """Return the shapes that are not to be used at a time: their trials failed, or found no room.
+
+        Room may be wanting for what has proven itself, too; what it asks for already it is not kept from.
+        """
+        return frozenset(
+            shape
+            for shape, trial in self.trials.items()
+            if trial.is_given_up(at_s)
+            if not self.is_proven(shape) or (trial.roomless and shape != self.own.shape)
+        )
 
     def variant(self, shape: Shape) -> Variant | None:
         """Return the Deployment whose replicas have this shape."""

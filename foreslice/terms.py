@@ -100,7 +100,7 @@ def given_up(fleet: Fleet | None, at_s: float) -> list[str]:
     )
     return [
         f"{key}: {shape} is not used before {_minute(trial.until_s)}: "
-        f"{'' if trial.is_abandoned else f'{trial.failures} times '}{trial.because}"
+        f"{'' if trial.is_over else f'{trial.failures} times '}{trial.because}"
         for key, shape, trial in failed
     ]
 

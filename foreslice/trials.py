@@ -89,8 +89,8 @@ class Trials:
                 self._kept[held] = standing.trials.get(shape, Trial())
                 look = _Look(replicas, readings.get(standing.key), at_s, passed_s)
                 # What was given up is kept by who took its replicas back.
-                kept = self._kept[held]
-                trial = (kept if kept.is_abandoned else before.get(held, kept)).as_of(at_s)
+                kept = self._kept[held].as_of(at_s)
+                trial = (kept if kept.is_over else before.get(held, kept)).as_of(at_s)
                 self._trials[held] = look.after(trial, timing[standing.key])
 
     def keep(self, cluster: Cluster) -> None:

@@ -10,9 +10,14 @@ def trial_status(trial: Trial | None) -> Json:
     """Return what a step's status says of its trial, nothing where there is none."""
     if trial is None:
         return {}
-    failed = {"because": trial.because, "until": timestamp_of(trial.until_s)} if trial.failures else {}
+    why = {"because": trial.because, "until": timestamp_of(trial.until_s)}
+    failed = why if trial.failures or trial.roomless else {}
+    roomless = {"roomless": trial.roomless} if trial.roomless else {}
     proven = {} if trial.proven_at_s is None else {"provenAt": timestamp_of(trial.proven_at_s)}
-    return {"trial": {"servedSeconds": round(trial.served_s), "failures": trial.failures, **failed}, **proven}
+    return {
+        "trial": {"servedSeconds": round(trial.served_s), "failures": trial.failures, **roomless, **failed},
+        **proven,
+    }
 
 
 def trial_of(step: Json) -> Trial | None:
@@ -26,4 +31,5 @@ def trial_of(step: Json) -> Trial | None:
         because=body.get("because", ""),
         until_s=seconds_of(body["until"]) if "until" in body else 0.0,
         proven_at_s=seconds_of(step["provenAt"]) if "provenAt" in step else None,
+        roomless=body.get("roomless", 0),
     )

@@ -11,12 +11,20 @@ from actuator.objects.plans import API_VERSION, KIND, plan_of, status_of
 from actuator.ports import Advice, StepRecord
 from fleet.change import ChangeSet, Step, StepState, Verb
 from fleet.shape import Configuration, Shape
+from fleet.trial import Trial
 from fleet.workload import WorkloadKey
 
 WHOLE, HALF = Shape("h100-80gb"), Shape("h100-80gb", "3g.40gb")
 FOLDER = Path(__file__).parents[3] / "deploy/crds"
 PLAN, TARGET = (
     yaml.safe_load((FOLDER / f"fraction{name}.yaml").read_text())["spec"] for name in ("plan", "target")
+)
+TRIALS = (
+    Trial(600.0, proven_at_s=1_750_000_000.0),
+    Trial().failed("too slow", 1_750_000_000.0),
+    Trial().abandoned("it never served", 1_750_000_000.0),
+    Trial().without_room("no room", 1_750_000_000.0),
+    None,
 )
 [VERSION], [VERSION_OF_TARGET] = PLAN["versions"], TARGET["versions"]
 SCHEMA = VERSION["schema"]["openAPIV3Schema"]
@@ -38,7 +46,10 @@ def plan(**changes):
     )
     start = Configuration({WHOLE: 1})
     change = ChangeSet(WorkloadKey("shop", "web"), start, Configuration({HALF: 2}), steps, 1_750_000_000.0)
-    records = [StepRecord(state, 1_750_000_000.5, "why") for state in StepState]
+    records = [
+        StepRecord(state, 1_750_000_000.5, "why", trial=trial)
+        for state, trial in zip(StepState, TRIALS, strict=True)
+    ]
     return {
         "spec": plan_of(change)["spec"],
         "status": {"leaseTransitions": 3, **status_of(records)},

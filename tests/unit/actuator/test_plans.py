@@ -189,6 +189,21 @@ def test_a_plan_of_another_version_is_read_where_both_agree():
         assert is_open(kept)
 
 
+@pytest.mark.parametrize(
+    "trial",
+    [
+        Trial(600.0, proven_at_s=1.0),
+        Trial(60.0),
+        Trial(failures=3, because="too slow", until_s=1e9),
+        Trial().without_room("no room", 100.0).without_room("still none", 1000.0),
+    ],
+)
+def test_how_a_trial_goes_is_read_back_as_it_was_kept(trial):
+    told = StepRecord(StepState.FAILED, 1000.0, trial=trial)
+    body = plan_of(change(SWITCH)) | {"status": status_of([told])}
+    assert trial == record_of(body).steps[0].trial
+
+
 @pytest.mark.parametrize("trial", [Trial(600.0, proven_at_s=1.0), Trial(failures=3, until_s=1e9)])
 def test_of_each_shape_the_newest_word_on_its_trial_is_kept_however_old(trial):
     plans = kept_plans(25)
@@ -211,3 +226,13 @@ def test_what_a_switch_leaves_is_of_the_new_shape_alone():
     switched = PlanRecord(change(up, SWITCH), (done, done), "1")
     assert Fall(1500.0, Configuration({LARGE: 1}), Configuration({SMALL: 2})) == fall_of(switched)
     assert fall_of(replace(switched, steps=(done, StepRecord(StepState.CLAIMED, 1500.0)))) is None
+
+
+@pytest.mark.parametrize(
+    ("trial", "is_fall"),
+    [(Trial().abandoned("it never served", 1500.0), True), (Trial().without_room("no room", 1500.0), False)],
+    ids=["failed", "found no room"],
+)
+def test_a_switch_that_was_taken_back_counts_unless_no_replica_was_given_up_for_it(trial, is_fall):
+    kept = StepRecord(StepState.FAILED, 1500.0, trial=trial)
+    assert is_fall is (fall_of(PlanRecord(change(SWITCH), (kept,), "1")) is not None)

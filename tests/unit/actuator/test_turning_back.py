@@ -20,7 +20,7 @@ from fleet.shape import Configuration, Shape
 from fleet.trial import Trial
 from fleet.workload import Mode, Router
 from tests.builders.execution import Goal
-from tests.builders.stage import WEB, Stage
+from tests.builders.stage import TICK_S, WEB, Stage
 
 WHOLE, HALF = Shape("h100-80gb"), Shape("h100-80gb", "3g.40gb")
 DEVICE = Device("n", "n", "d", "mig", "GPU-0", "3g.40gb", {})
@@ -42,6 +42,22 @@ FAILED = {
         None,
         "did not come to serve: timed out",
     ),
+    "not one was given a place": (
+        seen(Rollout(stuck="timed out"), device=None),
+        None,
+        "replicas on 3g.40gb found no room: timed out",
+    ),
+    "one has a place and waits for a device": (
+        seen(Rollout(stuck="timed out"), device=None, scheduled_at_s=5.0),
+        None,
+        "did not come to serve: timed out",
+    ),
+    "its controller made none": (
+        replace(seen(), variants=(replace(seen(Rollout(stuck="quota")).own, replicas=()),)),
+        None,
+        "did not come to serve: quota",
+    ),
+    "no room before": (seen(is_ready=True), Trial().without_room("no room", 0.0), "no room"),
     "given something else": (
         seen(shape=WHOLE, ready_at_s=5.0),
         None,
@@ -182,6 +198,61 @@ def test_though_it_was_proven_once():
     assert not process.standing().given_up(process.stage.now_s)
     process.cluster.note_trial(process.cluster.plans(KEY)[0], 0, Trial().abandoned("no", process.stage.now_s))
     assert {HALF} == process.standing().given_up(process.stage.now_s)
+
+
+def crowded():
+    """Whole cards on both, so that a half finds none."""
+    process = Process(Stage(2, progressDeadlineSeconds=10))
+    process.terms = replace(TERMS, need_keep=1.0)
+    return process
+
+
+def test_one_that_finds_no_room_goes_back_and_is_tried_again_soon_as_long_as_there_is_none_ever_later():
+    process, rests = crowded(), []
+    for _ in range(3):
+        began_at_s = process.stage.now_s
+        for _ in range(8):
+            is_resting = bool(process.standing().given_up(process.stage.now_s))
+            process.tick(Configuration({WHOLE: 2} if is_resting else {HALF: 2}))
+        one = process.standing()
+        assert ("whole-gpu", Configuration({WHOLE: 2})) == (one.own.rollout.template, one.ready)
+        assert (StepState.FAILED, True) == (process.steps()[0][0], "found no room" in process.steps()[0][1])
+        # Nobody was restarted for it, so nothing has to wait for it.
+        assert ((), None, None) == (one.falls, one.reshaped_at_s, one.changed_at_s)
+        [trial] = one.trials.values()
+        rests.append(trial.until_s - began_at_s - TICK_S)
+        process.stage.wait(trial.until_s - process.stage.now_s)
+        assert not process.standing().given_up(process.stage.now_s)
+    assert [900.0, 1800.0, 3600.0] == rests
+
+
+def test_once_there_is_room_it_is_switched_after_all():
+    process = Process(Stage(2, progressDeadlineSeconds=10))
+    for _ in range(8):
+        is_resting = bool(process.standing().given_up(process.stage.now_s))
+        process.tick(Configuration({WHOLE: 2} if is_resting else {HALF: 2}))
+    [failed] = process.standing().trials.values()
+    process.stage.wait(failed.until_s - process.stage.now_s)
+    process.tick(Configuration({WHOLE: 1}))
+    for _ in range(8):
+        process.tick(Configuration({HALF: 1}))
+    assert Configuration({HALF: 1}) == process.standing().ready
+    assert StepState.DONE is process.steps()[0][0]
+
+
+def test_the_same_switch_on_another_day_is_not_taken_back_for_what_was_wrong_before():
+    """It has the same plan by the same name, which still tells of the attempt that failed."""
+    process = Process(Stage())
+    for shape in (HALF, WHOLE):
+        for _ in range(5):
+            process.tick(Configuration({shape: 1}))
+    [to_half] = [plan for plan in process.cluster.plans(KEY) if HALF in plan.change.goal]
+    process.cluster.note_trial(to_half, 0, Trial().abandoned("no", process.stage.now_s - 86400.0))
+    outcomes = [process.tick()[1] for _ in range(5)]
+    assert [("switch", Outcome.UNDER_WAY)] == outcomes[0]
+    assert [[]] * 4 == outcomes[1:]
+    assert Configuration({HALF: 1}) == process.standing().ready
+    assert 2 == len(process.cluster.plans(KEY))
 
 
 @pytest.mark.parametrize("mode", [Mode.ADVISE, Mode.FORECAST_ONLY], ids=lambda mode: mode.label)

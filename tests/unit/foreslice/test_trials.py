@@ -172,7 +172,7 @@ def rolling(trial=None, **replica):
     return Standing(LLAMA, (own,), proven=(), trials=known, before=Configuration({WHOLE: 1}), switches=True)
 
 
-def turned(standing, trials, outside=()):
+def turned(standing, trials, outside=(), inside=("old",), at_s=30.0):
     reading = NowReading(
         LLAMA,
         0.0,
@@ -180,11 +180,11 @@ def turned(standing, trials, outside=()):
         Value(0.0),
         Value(1.0),
         None,
-        inside=frozenset({"old"}),
+        inside=frozenset(inside),
         outside=frozenset(outside),
     )
     fleet = Fleet("1", (), (), (), (standing,))
-    trials.turn(fleet, {LLAMA: reading}, {LLAMA: TIMING}, 30.0)
+    trials.turn(fleet, {LLAMA: reading}, {LLAMA: TIMING}, at_s)
     noted = Noted()
     trials.keep(noted)
     return noted.trials
@@ -212,6 +212,14 @@ def test_what_a_deployment_was_switched_to_is_on_trial_and_its_old_replicas_say_
     assert (1, "outside its objectives while all others were inside") == (trial.failures, trial.because)
     assert not rolling().is_proven(HALF)
     assert rolling().is_proven(WHOLE)
+
+
+def test_after_its_rest_a_shape_that_found_no_room_is_tried_as_any_and_time_adds_up():
+    trials, rested = Trials(), rolling(Trial().without_room("no room", -895.0))
+    told = [turned(rested, trials, inside=["old", "new"], at_s=at_s) for at_s in (10.0, 40.0, 70.0)]
+    assert [[], [], [Trial(60.0)]] == told
+    resting = rolling(Trial().without_room("no room", 0.0))
+    assert [] == turned(resting, trials, inside=["old", "new"], at_s=100.0)
 
 
 def test_what_was_taken_back_stays_given_up_whatever_was_known_before():
