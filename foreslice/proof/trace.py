@@ -11,7 +11,7 @@ import pandas as pd
 
 from fleet.errors import InputError
 from predictor.ports import BUCKET_S
-from predictor.sources.demand_table import Columns, TidySeries, read_table, tidy
+from predictor.sources.demand_table import Columns, TidySeries, demand_of, read_table, tidy
 from predictor.sources.times import seconds_of
 
 TIMES = ("timestamp", "t_s", "time")
@@ -69,6 +69,7 @@ def read_trace(path: Path) -> Trace:
 
 def _by_minute(table: pd.DataFrame, time: str, path: Path) -> pd.DataFrame:
     """Return requests counted by minute, with their mean tokens."""
+    table = table.assign(**{name: demand_of(table[name], path) for name in TOKENS if name in table.columns})
     minute = np.floor(seconds_of(table[time], path) / BUCKET_S).astype(np.int64)
     minutes = np.arange(minute.min(), minute.max() + 1)
     names = table[WORKLOAD].astype(str) if WORKLOAD in table.columns else pd.Series("all", index=table.index)

@@ -86,7 +86,7 @@ class YamlFile:
         try:
             return form.model_validate(self.document)
         except ValidationError as error:
-            lines = [self._line(finding, keys_of(form), unions) for finding in error.errors()]
+            lines = [self._line(finding, keys_of(form), unions) for finding in _causes(error.errors())]
             raise InvalidSettings(self.path, lines, self._example) from error
 
     def changed(self, values: Mapping[str, Any]) -> YamlFile:
@@ -138,6 +138,19 @@ class YamlFile:
         said = f" (is {value!r})" if isinstance(value, str | int | float | bool) else ""
         key_path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).lstrip(".")
         return f"{self.path}:{_line_number(self._root, keys)}: {key_path or 'whole file'}: {message}{said}"
+
+
+def _causes(findings: Sequence[ErrorDetails]) -> list[ErrorDetails]:
+    """Return findings without those that a list is too short once what is wrong in it is left out."""
+    within = [finding["loc"] for finding in findings]
+
+    def follows(one: ErrorDetails) -> bool:
+        here = one["loc"]
+        return one["type"] == "too_short" and any(
+            len(loc) > len(here) and loc[: len(here)] == here for loc in within
+        )
+
+    return [finding for finding in findings if not follows(finding)]
 
 
 def keys_of(form: type[BaseModel]) -> list[str]:

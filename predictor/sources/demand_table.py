@@ -102,7 +102,7 @@ def _split(table: pd.DataFrame, columns: Columns, path: Path) -> Iterator[tuple[
         {
             "by": table[columns.by].astype("string").fillna(UNNAMED) if columns.by else ONLY,
             "t": seconds_of(table[columns.time], path),
-            "value": _values(table[columns.value], path),
+            "value": demand_of(table[columns.value], path),
         }
     )
     yield from ((str(name), rows) for name, rows in frame.groupby("by", sort=False))
@@ -153,7 +153,8 @@ def _parquet(path: Path) -> pd.DataFrame:
     return table if table.index.names == [None] else table.reset_index()
 
 
-def _values(column: pd.Series, path: Path) -> Floats:
+def demand_of(column: pd.Series, path: Path) -> Floats:
+    """Return the values of a column, NaN where there is none; `InputError` where one is no demand."""
     numbers = pd.to_numeric(column, errors="coerce")
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     is_bad = (np.isnan(values) & column.notna().to_numpy()) | (values > MOST) | (values < 0)
@@ -177,7 +178,7 @@ def _series(name: str, rows: pd.DataFrame, path: Path) -> TidySeries:
         raise InputError(
             f"holds {int(is_repeated.sum())} rows with a time that is there already",
             where=where,
-            fix="name the column that tells the series apart with --by, or sum them up first",
+            fix="sum them up first, or name the column that tells series apart (--by; `workload` in a trace)",
         )
     times, values = times[~is_repeated], values[~is_repeated]
     step_s = _step(times, where)

@@ -26,7 +26,7 @@ def seconds_of(column: pd.Series, path: Path) -> Floats:
         raise InputError(
             f"{column.name} {str(column.iloc[row])!r} in row {row + 1} is no time",
             where=str(path),
-            fix="write seconds or ISO 8601 timestamps, or name another column with --time",
+            fix="write seconds or ISO 8601 timestamps, or name another column (--time)",
         )
     return seconds
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fleet.errors import InputError
@@ -40,6 +41,41 @@ def test_requests_are_counted_by_minute_and_a_minute_without_any_is_zero(tmp_pat
 def test_a_trace_without_a_time_is_refused_with_its_columns(tmp_path):
     with pytest.raises(InputError, match=r"no column timestamp.*there are day, rate"):
         read_trace(written(tmp_path, "day,rate\n1,2\n"))
+
+
+@pytest.mark.parametrize("value", ["-5", "many"])
+def test_tokens_of_a_request_that_are_no_demand_are_named_with_their_row(tmp_path, value):
+    rows = ["timestamp,prompt_tokens,output_tokens", "0,100,10", "1,100,10", f"70,{value},10"]
+    with pytest.raises(InputError, match=rf"prompt_tokens '{value}(\.0)?' in row 3 is no demand"):
+        read_trace(written(tmp_path, "\n".join(rows)))
+
+
+def test_times_of_other_zones_and_rows_in_any_order_are_the_same_trace(tmp_path):
+    rows = [f"2026-01-01T0{hour}:{minute:02d}:00Z,{minute}" for hour in (1, 2) for minute in range(60)]
+    moved = [row.replace("T02", "T04").replace("T01", "T03").replace("Z", "+02:00") for row in rows[::-1]]
+    first, second = (
+        read_trace(written(tmp_path, "\n".join(["timestamp,rate", *each]))).rates["all"].series
+        for each in (rows, moved)
+    )
+    assert first.start_s == second.start_s
+    np.testing.assert_array_equal(first.values, second.values)
+
+
+def test_two_rows_of_a_time_are_named_with_the_way_out(tmp_path):
+    with pytest.raises(InputError, match=r"2 rows with a time that is there already; sum them up first"):
+        read_trace(written(tmp_path, "t_s,rate\n0,1\n0,1\n60,1\n60,2\n120,3\n"))
+
+
+def test_parquet_is_read_as_csv_is(tmp_path):
+    table = pd.DataFrame(
+        {"timestamp": [0.0, 10.0, 130.0], "prompt_tokens": [1, 3, 5], "output_tokens": [2, 2, 2]}
+    )
+    table.to_csv(tmp_path / "trace.csv", index=False)
+    table.to_parquet(tmp_path / "trace.parquet")
+    csv, parquet = (read_trace(tmp_path / f"trace.{form}") for form in ("csv", "parquet"))
+    np.testing.assert_array_equal(csv.rates["all"].series.values, parquet.rates["all"].series.values)
+    for ours, theirs in zip(csv.tokens["all"], parquet.tokens["all"], strict=True):
+        np.testing.assert_array_equal(ours.series.values, theirs.series.values)
 
 
 SHIPPED = Path(__file__).parents[4] / "config" / "replay"
@@ -94,3 +130,9 @@ def test_shipped_fleet_files_can_be_used(path):
 def test_what_is_wrong_in_a_fleet_file_is_named_with_its_line(tmp_path, line, what):
     with pytest.raises(InputError, match=what):
         read_fleet(written(tmp_path, FLEET + line, "fleet.yaml"))
+
+
+def test_a_card_that_is_none_is_one_line(tmp_path):
+    with pytest.raises(InputError) as refused:
+        read_fleet(written(tmp_path, f"{FLEET}boards: [z99]", "fleet.yaml"))
+    assert 1 == len(str(refused.value).splitlines())
