@@ -18,7 +18,7 @@ from fleet.workload import Tier
 from foreslice.api.capacity import capacity_of
 from foreslice.api.demand import series_of
 from foreslice.backtesting import scored
-from foreslice.proof.output import advice, verdict
+from foreslice.proof.advice import advice, verdict
 from foreslice.proof.replay import ALWAYS, replayed
 from foreslice.proof.sweep import OURS as OURS_REPLAYED
 from foreslice.report.ink import BLUE, INK, PINK, SKY, inked
@@ -169,7 +169,11 @@ def replay(
         for name, one in told.figures.items()
     ]
     names = ["policy", "gpu_hours", "unserved", "utilisation", "changes", "starts"]
-    return Worth(pd.DataFrame(rows, columns=names), verdict(told.run), tuple(advice(done.told, _UNSERVED)))
+    return Worth(
+        pd.DataFrame(rows, columns=names),
+        verdict(told.run),
+        tuple(advice([one.run for one in done.told], _UNSERVED)),
+    )
 
 
 def replay_figure(worth: Worth) -> go.Figure:

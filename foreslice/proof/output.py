@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from foreslice.proof.advice import advice, levers, verdict, worth_by_workload
 from foreslice.proof.scene import Scene
-from foreslice.proof.sweep import OFF, ORACLE, OURS, STATIC_GPU, Run
-from foreslice.proof.trail import Figures
-from foreslice.settings.durations import written
-from predictor.value.worth import LEAST_PRIZE
+from foreslice.proof.split import binding_of, split_of, worst_hours
+from foreslice.proof.sweep import BOUND, ORACLE, OURS, Run, unserved_by_part
+from foreslice.proof.trail import NODE, Figures, figures_of, trail_of
 
 HEAD = (
     "policy",
@@ -22,6 +22,18 @@ HEAD = (
     "util.",
     "changes",
     "starts",
+)
+
+COSTS = (
+    "policy",
+    "slices",
+    "whole cards",
+    f"nodes of {NODE}",
+    "fixed pool",
+    "/ bound",
+    "served per GPU-hour",
+    "unserved at our GPU-hours",
+    "minutes short",
 )
 
 
@@ -55,6 +67,7 @@ def as_json(scene: Scene, told: Sequence[Told], unserved: float) -> dict[str, An
         "unserved_asked_for": unserved,
         "settings_chosen_after_a_scored_day": chosen_after(told),
         "lags": [_lag(one) for one in told],
+        "advice": advice([one.run for one in told], unserved),
     }
 
 
@@ -65,10 +78,16 @@ def chosen_after(told: Sequence[Told]) -> int:
 
 def _lag(told: Told) -> dict[str, Any]:
     run = told.run
+    trail, binding = trail_of(run, OURS), binding_of(run)
     return {
         "lag_s": run.grid.lag_s,
         "verdict": verdict(run),
         "value": {name: asdict(value) for name, value in run.value.items()},
+        "value_by_workload": {name: asdict(value) for name, value in worth_by_workload(run).items()},
+        "levers": [asdict(lever) for lever in levers(run)],
+        "oracle_over_bound": None if binding is None else asdict(binding),
+        "saved_if_perfect": asdict(split_of(run, figures_of(trail, run))),
+        "worst_hours": [asdict(hour) for hour in worst_hours(run, trail)],
         "choices": [
             {
                 "block": c.block - run.grid.first_block,
@@ -83,34 +102,27 @@ def _lag(told: Told) -> dict[str, Any]:
 
 def _policy(told: Told, name: str) -> dict[str, Any]:
     run, figures = told.run, told.figures[name]
-    hours, known = run.hours(name), run.hours(ORACLE)
-    miss = run.misses(name)
+    hours, miss, book = run.hours(name), run.misses(name), run.at(name)
+    attained = (1.0 - unserved_by_part(book)).tolist()
     return {
-        "setting": str(run.at(name).knobs[0]),
+        "setting": str(book.knobs[0]),
         "miss": miss or None,
         "gpu_hours": None if miss else hours,
-        "over_oracle": None if miss or hours is None or not known else hours / known,
+        "over_oracle": None if miss else _over(hours, run.hours(ORACLE)),
+        "over_bound": None if miss else _over(hours, run.hours(BOUND)),
+        "unserved_at_our_gpu_hours": run.unserved_at(name),
+        "attainment_by_workload": {
+            course.part.name: share for course, share in zip(run.courses, attained, strict=True)
+        },
         **{key: figure for key, figure in asdict(figures).items() if not miss or key in _OF_A_MISS},
     }
 
 
+def _over(hours: float | None, others: float | None) -> float | None:
+    return hours / others if hours is not None and others else None
+
+
 _OF_A_MISS = {"attainment", "worst", "worst_attainment", "violation_minutes"}
-
-
-def verdict(run: Run) -> str:
-    """Return what V says, in one line."""
-    value = run.value[OURS]
-    at = f"at {value.unserved:.2%} unserved, {value.blocks} blocks, {run.reading}"
-    if value.prize is None:
-        return f"not decidable: no rule without a forecast leaves so little ({at})"
-    if value.value is None or value.low is None or value.high is None:
-        return f"not decidable: off / oracle {value.prize:.2f} is under {LEAST_PRIZE:g} ({at})"
-    said = f"V {value.value:.2f} [{value.low:.2f} {value.high:.2f}], off / oracle {value.prize:.2f} ({at})"
-    return (
-        said
-        if run.is_informative
-        else f"not decidable, the lag is under a step of the data; as orientation {said}"
-    )
 
 
 def rows(told: Told) -> list[tuple[str, ...]]:
@@ -147,44 +159,22 @@ def _row(told: Told, name: str) -> tuple[str, ...]:
     )
 
 
-def advice(told: Sequence[Told], unserved: float) -> list[str]:
-    """Return what this fleet should do, one line each."""
-    lines = []
-    for one in told:
-        run, value, lag = one.run, one.run.value[OURS], written(one.run.grid.lag_s)
-        pays = value.low is not None and value.low > 0 and run.is_informative
-        if pays and value.saved is not None:
-            lines.append(
-                f"At {lag} a forecast pays: {value.saved:.1%} fewer GPU-hours than the best rule without one."
-            )
-        else:
-            lines.append(f"At {lag} nothing shows that a forecast pays: {verdict(run)}.")
-        whole, sliced = run.hours(STATIC_GPU), run.hours(OURS)
-        if whole and sliced:
-            lines.append(
-                f"At {lag} slices that move take 1/{whole / sliced:.2f} of whole GPUs that stand still."
-            )
-        if value.unserved > 1.5 * unserved:
-            lines.append(f"At {lag} {value.unserved:.2%} went unserved where {unserved:.2%} was allowed.")
-    first, last = told[0].run, told[-1].run
-    short, long = first.hours(OFF), last.hours(OFF)
-    if first is not last and short and long and long > short:
-        lines.append(
-            f"A lag of {written(first.grid.lag_s)} instead of {written(last.grid.lag_s)} saves "
-            f"{1 - short / long:.0%}, without any forecast."
-        )
-    lines += _eaters(last)
-    return lines
+def costs(told: Told) -> list[tuple[str, ...]]:
+    """Return what each policy takes as it may be counted, and what it leaves, under `COSTS`."""
+    return [_cost(told, name) for name in told.figures if not told.run.misses(name)]
 
 
-def _eaters(run: Run) -> list[str]:
-    lacked = [float(part.lacked.sum()) for part in run.books[OURS].parts]
-    total = sum(lacked)
-    if len(lacked) < _MANY or not total:
-        return []
-    worst = sorted(range(len(lacked)), key=lambda at: -lacked[at])[:3]
-    names = ", ".join(f"{run.courses[at].part.name} ({lacked[at] / total:.0%})" for at in worst)
-    return [f"What goes unserved at {written(run.grid.lag_s)} is that of {names}."]
-
-
-_MANY = 4
+def _cost(told: Told, name: str) -> tuple[str, ...]:
+    run, figures = told.run, told.figures[name]
+    over, left = _over(run.hours(name), run.hours(BOUND)), run.unserved_at(name)
+    return (
+        name,
+        f"{figures.slices:.1f}",
+        f"{figures.elastic:.0f}",
+        f"{figures.nodes:.0f}",
+        f"{figures.fixed_pool:.0f}",
+        "-" if over is None else f"{over:.2f}",
+        f"{figures.goodput:.2f}",
+        "never so cheap" if left is None else f"{left:.2%}",
+        f"{figures.violation_minutes:.0f}",
+    )

@@ -11,8 +11,9 @@ from rich.table import Table
 
 from fleet.errors import InputError
 from foreslice import output, show
+from foreslice.proof.advice import advice, verdict
 from foreslice.proof.fleet import ReplayFleet, read_fleet
-from foreslice.proof.output import HEAD, Told, advice, as_json, chosen_after, rows, verdict
+from foreslice.proof.output import HEAD, Told, as_json, chosen_after, rows
 from foreslice.proof.page import page as page_of
 from foreslice.proof.scene import Scene, scene_of
 from foreslice.proof.sweep import (
@@ -136,5 +137,5 @@ def _print(done: Replayed, console: Console) -> None:
         "which is swept on the scored days in their favour. Settings of ours that were chosen on what "
         f"they are scored on: {chosen_after(done.told)}."
     )
-    for line in advice(done.told, done.fleet.unserved):
+    for line in advice([one.run for one in done.told], done.fleet.unserved):
         console.print(f"- {line}")

@@ -14,10 +14,11 @@ from fleet.errors import InputError
 from fleet.workload import Workload
 from foreslice import output, show
 from foreslice.compose import surroundings_of
+from foreslice.proof.advice import advice, verdict
 from foreslice.proof.fleet import Terms
 from foreslice.proof.insured import as_json as as_json_pool
 from foreslice.proof.insured import bed_of, insured, lines
-from foreslice.proof.output import Told, advice, verdict
+from foreslice.proof.output import Told
 from foreslice.proof.scene import LEAST_BEFORE_S, scene_of
 from foreslice.proof.spread import Saving, saved
 from foreslice.proof.sweep import OFF, OURS, STATIC_GPU_TRAINED, Asked, Run, run
@@ -162,5 +163,5 @@ def _print(told: Told, savings: Mapping[str, Saving], pooled: Sequence[str], con
         f"{told.run.unserved:.2%} of the work would have gone unserved; capacities are estimates, slices are "
         "packed without gaps, and nothing queues. Nothing was written anywhere."
     )
-    for line in (*advice([told], UNSERVED), *pooled):
+    for line in (*advice([told.run], UNSERVED), *pooled):
         console.print(f"- {line}")

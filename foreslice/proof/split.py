@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,11 +10,11 @@ import numpy as np
 from foreslice.proof import books
 from foreslice.proof.books import Book
 from foreslice.proof.course import Course
-from foreslice.proof.setting import HOLDS
+from foreslice.proof.setting import FORESIGHT, HOLDS, Setting
 from foreslice.proof.sweep import BOUND, ORACLE, OURS, Run, following
 from foreslice.proof.trail import Figures, Trail
 from predictor.highest import highest_ahead, trailing_highest
-from predictor.ports import Bools
+from predictor.ports import Bools, Floats
 from predictor.steps import DAY_S
 from predictor.value.ledger import Limits
 
@@ -48,8 +49,6 @@ class Split:
 def split_of(run: Run, figures: Figures) -> Split:
     """Return the split of ours; `figures` are its own."""
     spent = run.hours(OURS) or 0.0
-    at_once = books.book(run.courses, run.grid, HOLDS, Limits(0, run.grid.limits.quiet))
-    prompt = replace(run, books={**run.books, "prompt": _scored(at_once, run)})
     sure = [
         replace(c, part=replace(c.part, piece=replace(c.part.piece, work=c.part.piece.expected)))
         for c in run.courses
@@ -57,11 +56,41 @@ def split_of(run: Run, figures: Figures) -> Split:
     believed = _scored(following(sure, run.grid, run.choices), run)
     return Split(
         demand=_saved(spent, run.hours(ORACLE)),
-        delay=_saved(spent, prompt.hours("prompt")),
+        delay=_saved(spent, hours_at_once(run)),
         limits=_saved(spent, run.hours(BOUND)),
         capacity=spent - float(believed.total.held.sum()) * run.grid.step_s / 3600,
         packing=figures.elastic - figures.slices,
     )
+
+
+def hours_at_once(run: Run) -> float | None:
+    """Return what the best `hold` takes whose orders are ready at once; `None` = never so little."""
+    return _hours_of(run, HOLDS, Limits(0, run.grid.limits.quiet))
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What limits cost who knows demand: card-hours over the bound's, under both and under each alone."""
+
+    both: float
+    lag: float
+    quiet: float
+
+
+def binding_of(run: Run) -> Binding | None:
+    """Return what lag and quiet time cost the oracle; `None` = it is never at so little unserved."""
+    lag, quiet = run.grid.limits.lag, run.grid.limits.quiet
+    bound, both = run.hours(BOUND), run.hours(ORACLE)
+    alone = [_hours_of(run, FORESIGHT, limits) for limits in (Limits(lag, 1), Limits(0, quiet))]
+    if not bound or both is None or alone[0] is None or alone[1] is None:
+        return None
+    return Binding(both / bound, alone[0] / bound, alone[1] / bound)
+
+
+def _hours_of(run: Run, settings: Sequence[Setting], limits: Limits) -> float | None:
+    """Return the least that settings take under other limits, at the work that ours left unserved."""
+    other = _scored(books.book(run.courses, run.grid, settings, limits), run)
+    return replace(run, books={**run.books, "other": other}).hours("other")
 
 
 def _scored(book: Book, run: Run) -> Book:
@@ -97,12 +126,9 @@ def worst_hours(run: Run, trail: Trail) -> list[WorstHour]:
     by_hour = 3600 // grid.step_s
     found = []
     total = 0.0
-    for at, course in enumerate(run.courses):
-        ready = trail.ready[:, at] * trail.piece[at]
-        short = np.where(course.counts[grid.test :], np.maximum(course.demand[grid.test :] - ready, 0.0), 0.0)
+    for course, short, kinds in _short(run, trail):
         lacked = np.add.reduceat(short, np.arange(0, len(short), by_hour)) / by_hour
         total += float(lacked.sum())
-        kinds = reasons(course, grid.limits.lag, grid.step_s)[:, grid.test :]
         for hour in np.argsort(-lacked)[:WORST_HOURS].tolist():
             span = slice(hour * by_hour, (hour + 1) * by_hour)
             weights = (kinds[:, span] * short[span]).sum(axis=1)
@@ -113,6 +139,24 @@ def worst_hours(run: Run, trail: Trail) -> list[WorstHour]:
         for lacked, hour, name, because in found[:WORST_HOURS]
         if lacked > 0
     ]
+
+
+def by_kind(run: Run, trail: Trail) -> Mapping[str, Floats]:
+    """Return by workload the work x steps that went unserved: in a burst, of a season, by drift."""
+    return {course.part.name: (kinds * short).sum(axis=1) for course, short, kinds in _short(run, trail)}
+
+
+BURSTS = 0
+"""Place of bursts in what `by_kind` returns."""
+
+
+def _short(run: Run, trail: Trail) -> Iterator[tuple[Course, Floats, Bools]]:
+    """Yield each workload with what went unserved of it by scored step, and by kind why."""
+    grid = run.grid
+    for at, course in enumerate(run.courses):
+        ready = trail.ready[:, at] * trail.piece[at]
+        short = np.where(course.counts[grid.test :], np.maximum(course.demand[grid.test :] - ready, 0.0), 0.0)
+        yield course, short, reasons(course, grid.limits.lag, grid.step_s)[:, grid.test :]
 
 
 _KINDS = (

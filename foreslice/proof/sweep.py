@@ -84,6 +84,27 @@ class Run:
             int(np.argmin(np.where(keeps, held, np.inf))) if keeps.any() else int(np.argmin(unserved))
         )
 
+    def unserved_at(self, policy: str) -> float | None:
+        """Return the share that settings leave at the card-hours of ours; `None` = they never take so few."""
+        ours = float(self.books[OURS].total.held.sum()) * self.grid.step_s / 3600
+        shares, hours = self.curve(policy)
+        if ours < hours[-1] - _TINY:
+            return None
+        return float(np.interp(ours, hours[::-1], shares[::-1]))
+
+    def curve(self, policy: str) -> tuple[Floats, Floats]:
+        """Return the shares that settings leave, rising, and their card-hours: where no other is better.
+
+        Between two of them it is the line, as in `hours`.
+        """
+        total = self.books[policy].total
+        shares = total.lacked.sum(axis=1) / total.asked.sum()
+        hours = total.held.sum(axis=1) * self.grid.step_s / 3600
+        order = np.lexsort((hours, shares))
+        least = np.minimum.accumulate(hours[order])
+        is_best = np.append(True, least[1:] < least[:-1])
+        return shares[order][is_best], least[is_best]
+
     def misses(self, policy: str) -> str:
         """Return why no figure of a policy counts, empty = it does."""
         book = self.at(policy)
