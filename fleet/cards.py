@@ -16,7 +16,7 @@ class CardShares:
     """What replicas take of cards.
 
     Args:
-        boards: Kinds of cards; a replica on any other kind counts as one whole card.
+        boards: Kinds of cards; a replica on any other kind counts as whole ones.
     """
 
     def __init__(self, boards: Iterable[Board]) -> None:
@@ -27,7 +27,9 @@ class CardShares:
         """Return the cards that one replica takes, a part of one or several."""
         if shape not in self._shares:
             board = self._boards.get(shape.board)
-            self._shares[shape] = slice_of(board, shape).gpu_share if board is not None else 1.0
+            self._shares[shape] = (
+                slice_of(board, shape).gpu_share if board is not None else float(shape.cards)
+            )
         return self._shares[shape]
 
     def total(self, configurations: Iterable[Configuration]) -> float:
@@ -37,16 +39,28 @@ class CardShares:
     def safe(self, standing: Standing) -> Configuration | None:
         """Return what a workload returns to if foreslice is gone, `None` if it was never changed.
 
-        Its own replicas of before; on another shape by now, so many as take as many cards as those did.
+        What stood before, on the Deployments of its owner's that have those shapes. For shapes that none has
+        any more, as many replicas of its own as take as many cards.
         """
-        if standing.before is None or not standing.own.rollout.is_switched:
-            return standing.safe
-        own = standing.own.shape
-        as_much = ceil(self.total([standing.before]) / self.of(own) - _ROUNDING)
-        replicas = max(as_much, standing.before.replicas)
-        # Beyond that nothing that scales it would let the floor be raised.
-        most = min((scaler.most for scaler in standing.scalers), default=replicas)
-        return Configuration({own: min(replicas, most)})
+        if standing.before is None:
+            return None
+        before, own = standing.before, standing.own.shape
+        if standing.own.rollout.is_switched:
+            replicas = max(self._as_much(before, own), before.replicas)
+            # Beyond that nothing that scales it would let the floor be raised.
+            most = min((scaler.most for scaler in standing.scalers), default=replicas)
+            return Configuration({own: min(replicas, most)})
+        if standing.scalers:
+            # A floor is its owner's number of replicas, whatever he has them run on by now.
+            return Configuration({own: before.replicas})
+        stand = {variant.shape for variant in standing.variants if not variant.is_copy}
+        kept = Configuration({shape: n for shape, n in before.counts.items() if shape in stand})
+        gone = Configuration({shape: n for shape, n in before.counts.items() if shape not in stand})
+        return kept.plus(own, self._as_much(gone, own))
+
+    def _as_much(self, held: Configuration, shape: Shape) -> int:
+        """Return how many replicas of a shape take as many cards as a configuration."""
+        return ceil(self.total([held]) / self.of(shape) - _ROUNDING)
 
     def raised(self, wanted: Configuration, safe: Configuration) -> Configuration:
         """Return what is asked for with as much of `safe` added as it takes to hold as many cards as that.

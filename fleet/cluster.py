@@ -294,19 +294,6 @@ class Standing:
         """The user's own Deployment."""
         return self.variants[0]
 
-    @property
-    def safe(self) -> Configuration | None:
-        """What it returns to if foreslice is gone: what stood before, `None` if never changed.
-
-        What its owner has no Deployment for any more stands on the shape of its own.
-        """
-        if self.before is None:
-            return None
-        kept = {v.shape: self.before.counts.get(v.shape, 0) for v in self.variants if v.is_beside}
-        kept[self.own.shape] = 0
-        others = self.before.replicas - sum(kept.values())
-        return Configuration({**kept, self.own.shape: others})
-
     @cached_property
     def wanted(self) -> Configuration:
         """What we asked for, ready or not."""

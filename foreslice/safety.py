@@ -109,6 +109,9 @@ class Restoration:
     def turn(self, at_s: float) -> tuple[StepResult, ...]:
         """Do what can be done now; return what became of every step, none once all is its owner's."""
         fleet = self._cluster.view(self._keys)
+        # Where an owner takes a Deployment of his away meanwhile, nothing is to be made in its place.
+        lost = {s.key for s in fleet.standings if not set(self._goals.get(s.key, ())) <= _shapes_of_owner(s)}
+        self._goals |= {key: goal for key, goal in self._returns(fleet) if key in lost}
         returns = [Return(key, goal, ("restored to its owner",)) for key, goal in self._goals.items()]
         changes = diff(fleet, returns, at_s)
         terms = {
@@ -123,10 +126,10 @@ class Restoration:
     def _returns(self, fleet: Fleet) -> Iterator[tuple[WorkloadKey, Configuration]]:
         cards = CardShares(fleet.boards())
         for standing in fleet.standings:
-            if standing.safe is not None:
-                own, safe = _owners(standing), standing.safe
+            safe, own = cards.safe(standing), _owners(standing)
+            if safe is not None and standing.before is not None:
                 if standing.own.rollout.is_switched:
-                    safe = Configuration({own: safe.replicas})
+                    safe = Configuration({own: standing.before.replicas})
                 beside, to = _without(safe, own), standing.moving_to
                 if to is not None and to.replicas and _without(to, own) == beside:
                     # A restoration that broke off goes on to its goal: on the way there, more is held.
@@ -148,6 +151,10 @@ def _owners(standing: Standing) -> Shape:
     if standing.own.rollout.is_switched and standing.before is not None:
         return next(iter(standing.before), standing.own.shape)
     return standing.own.shape
+
+
+def _shapes_of_owner(standing: Standing) -> set[Shape]:
+    return {_owners(standing), *(v.shape for v in standing.variants if not v.is_copy)}
 
 
 def _following(fleet: Fleet) -> Iterator[StepResult]:
