@@ -18,6 +18,7 @@ from foreslice.standby.diary import Diary, PoolDay
 from foreslice.tick import Tick
 from predictor.ports import BUCKET_S, Floats, WorkSeries
 from simulator.account import Summary, layouts, number_of
+from simulator.detail import Detail
 from simulator.traffic import MINUTE_S
 from simulator.world import World
 
@@ -121,6 +122,8 @@ class Replayed:
         held: What was held of them, in order of time.
         steps: What was written, in order.
         rungs: Forecaster in use at the end, by workload.
+        becauses: Why it was that one, in words, where somebody judged.
+        detail: More figures.
         pool: What came of its standby pool, `None` without one.
     """
 
@@ -136,6 +139,8 @@ class Replayed:
     held: tuple[Held, ...]
     steps: tuple[StepTaken, ...]
     rungs: Mapping[WorkloadKey, str]
+    becauses: Mapping[WorkloadKey, str]
+    detail: Detail
     pool: PoolDay | None = None
 
 
@@ -191,6 +196,7 @@ class Recorder:
         self._capacity: dict[WorkloadKey, list[float]] = {key: [] for key in self._keys}
         self._peaks: dict[WorkloadKey, dict[float, tuple[float, float]]] = {key: {} for key in self._keys}
         self._rungs: dict[WorkloadKey, str] = {}
+        self._becauses: dict[WorkloadKey, str] = {}
         self._steps: list[StepTaken] = []
         self._last: Tick | None = None
         self._diary = Diary()
@@ -214,6 +220,8 @@ class Recorder:
             if outlook is not None and outlook.forecast is not None:
                 forecast = outlook.forecast
                 self._rungs[key] = forecast.rung
+                if forecast.worth is not None:
+                    self._becauses[key] = forecast.worth.because
                 self._peaks[key][forecast.made_at_s] = (
                     forecast.peak(DRAWN_WINDOW_S, DRAWN_LOW),
                     forecast.peak(DRAWN_WINDOW_S, DRAWN_HIGH),
@@ -271,6 +279,8 @@ class Recorder:
             held=tuple(_held(world, gpus, end_s)),
             steps=tuple(self._steps),
             rungs=self._rungs,
+            becauses=self._becauses,
+            detail=world.detail(end_s),
             pool=self._diary.day(world, self._keys, end_s) if self._policy.has_pool else None,
         )
 

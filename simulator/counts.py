@@ -89,6 +89,9 @@ class Tally:
         refused: Requests turned away.
         completed: Requests served to the end.
         inside: Requests inside every term of their SLO.
+        within_ttft: Requests whose first token was in time; where the SLO has no such term, those served.
+        within_itl: The same of the time between tokens.
+        within_e2e: The same of the last token.
         cut: Requests that were being served when their pod was stopped.
         by_standby: Of those completed, the ones that engines of the standby pool served.
     """
@@ -97,6 +100,9 @@ class Tally:
     refused: Floats
     completed: Floats
     inside: Floats
+    within_ttft: Floats
+    within_itl: Floats
+    within_e2e: Floats
     cut: Floats
     by_standby: Floats
 

@@ -207,10 +207,15 @@ class Engines:
         first_token_s = pace.first_token_s + pace.first_token_s_per_request * after.running
         itl_s = pace.itl_s + pace.itl_s_per_request * after.running
         residence_s = pace.residence_s + pace.residence_s_per_request * after.running
-        inside = np.maximum(arrivals - after.refused, 0.0) * share_inside(
-            self._limits, wait_s, first_token_s, itl_s, residence_s
-        )
-        self.tally.inside += self._by_workload(inside.sum(axis=0))
+        shares = share_inside(self._limits, wait_s, first_token_s, itl_s, residence_s)
+        kept = np.maximum(arrivals - after.refused, 0.0)
+        for total, share in (
+            (self.tally.inside, shares.all),
+            (self.tally.within_ttft, shares.ttft),
+            (self.tally.within_itl, shares.itl),
+            (self.tally.within_e2e, shares.e2e),
+        ):
+            np.add(total, self._by_workload((kept * share).sum(axis=0)), out=total)
         self.counts.ttft_sum_s += (admitted * (wait_s + first_token_s)).sum(axis=0)
         # Buckets by the means over the seconds at hand: the sum is exact, its spread over buckets nearly so.
         under = share_done_by(

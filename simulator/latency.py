@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,12 +59,26 @@ def itl_share_under(limit_s: Floats, mean_s: Floats) -> Floats:
     return share
 
 
+class Inside(NamedTuple):
+    """Shares of requests inside each limit."""
+
+    ttft: Floats
+    itl: Floats
+    e2e: Floats
+
+    @property
+    def all(self) -> Floats:
+        """Share inside all limits."""
+        share: Floats = self.ttft * self.itl * self.e2e
+        return share
+
+
 def share_inside(
     limits: Limits, wait_s: Floats, first_token_s: Floats, itl_s: Floats, residence_s: Floats
-) -> Floats:
-    """Return the share of requests inside all limits; means broadcast against one element per pod."""
-    return (
-        share_done_by(limits.ttft_s, wait_s, first_token_s)
-        * itl_share_under(limits.itl_s, itl_s)
-        * share_done_by(limits.e2e_s, wait_s, residence_s)
+) -> Inside:
+    """Return the shares of requests inside limits; means broadcast against one element per pod."""
+    return Inside(
+        share_done_by(limits.ttft_s, wait_s, first_token_s),
+        itl_share_under(limits.itl_s, itl_s),
+        share_done_by(limits.e2e_s, wait_s, residence_s),
     )

@@ -25,6 +25,7 @@ from simulator.clock import VirtualClock
 from simulator.cluster import EmbeddedCluster
 from simulator.containers import EngineContainers
 from simulator.delays import ENGINE_INIT, Delays, LogNormal
+from simulator.detail import Detail, detail
 from simulator.engine import Engines
 from simulator.journal import Journal
 from simulator.layouts import Managed, start_managers
@@ -137,11 +138,23 @@ class World:
 
     def summary(self, until_s: int) -> Summary:
         """Return the figures from the start until a whole minute that has passed."""
-        work = {
+        return summary(self.journal, self._offered_until(until_s), self.start_s, until_s)
+
+    def detail(self, until_s: int) -> Detail:
+        """Return more figures of the same time."""
+        return detail(
+            self.journal,
+            self.engines.workloads,
+            self._offered_until(until_s),
+            self.spec.gpus_per_node,
+            (self.start_s, until_s),
+        )
+
+    def _offered_until(self, until_s: int) -> dict[WorkloadKey, Floats]:
+        return {
             tenant.workload.key: self._work(tenant.workload, self.start_s, until_s)
             for tenant in self.spec.tenants
         }
-        return summary(self.journal, work, self.start_s, until_s)
 
     def _start(self, delays: Delays) -> None:
         inner = EngineContainers(

@@ -14,6 +14,7 @@ from foreslice.replayed import Replayed
 from foreslice.report.ink import BLUE, GREEN, ORANGE, PINK, PURPLE, RED, SKY, YELLOW
 from foreslice.standby.diary import PoolDay
 from predictor.ports import Floats
+from simulator.traffic import MINUTE_S
 
 PALETTE = (BLUE, ORANGE, GREEN, PINK, SKY, RED, YELLOW, PURPLE)
 FREE = "rgba(128,128,128,0.14)"
@@ -39,11 +40,13 @@ def demand_figure(day: Replayed) -> go.Figure:
     """Return one row a workload: work offered, what was forecast for it, and what was ready to carry it.
 
     A forecast is drawn at the end of the window that it speaks of, beside the peak that really came. A rule
-    says one value for all quantiles, and has no fan.
+    says one value for all quantiles: it has a broken line and no fan.
     """
     keys = list(day.work)
     fans = {key: peaks for key, peaks in day.peaks.items() if np.any(peaks.high > peaks.low)}
     named = next((key for key in keys if key in fans), None)
+    ruled = {key: peaks for key, peaks in day.peaks.items() if np.any(peaks.high == peaks.low)}
+    named_rule = next((key for key in keys if key in ruled), None)
     figure = make_subplots(
         rows=len(keys),
         cols=1,
@@ -71,6 +74,18 @@ def demand_figure(day: Replayed) -> go.Figure:
                     row=row,
                     col=1,
                 )
+        if (rule := ruled.get(key)) is not None:
+            figure.add_scatter(
+                x=_times(rule.at_s + rule.window_s),
+                y=_rounded(np.where(rule.high == rule.low, rule.high, np.nan)),
+                mode="lines",
+                line={"width": 1.2, "color": BLUE, "dash": "dot", "shape": "hv"},
+                name="what a rule expects, where one decides",
+                legendgroup="rule",
+                showlegend=key == named_rule,
+                row=row,
+                col=1,
+            )
         figure.add_scatter(
             x=_times(day.minutes_s),
             y=_rounded(day.capacity[key]),
@@ -125,7 +140,7 @@ def cards_figure(day: Replayed) -> go.Figure:
             line={"width": 0},
             layer="below",
         )
-    figure.update_xaxes(type="date")
+    figure.update_xaxes(type="date", range=_day(day))
     figure.update_yaxes(
         tickvals=[card * CARD_PITCH + SLICES / 2 for card in range(day.cards)],
         ticktext=[f"card {card}" for card in range(day.cards)],
@@ -156,6 +171,7 @@ def steps_figure(day: Replayed) -> go.Figure:
             text=[f"{step.variant}: {step.replicas} replicas<br>{step.because}" for step in steps],
             hovertemplate="%{x|%H:%M:%S} %{y}<br>%{text}<extra></extra>",
         )
+    figure.update_xaxes(type="date", range=_day(day))
     figure.update_yaxes(categoryorder="array", categoryarray=[key.name for key in reversed(keys)])
     return _styled(figure, height=34 * len(keys) + 120)
 
@@ -192,6 +208,11 @@ def pool_figure(minutes_s: Floats, pool: PoolDay) -> go.Figure:
         )
     figure.update_yaxes(rangemode="tozero", title_text="slices")
     return _styled(figure, height=260)
+
+
+def _day(day: Replayed) -> list[str]:
+    """Return the ends of the time that is drawn, the same in every picture."""
+    return _times(np.array([day.minutes_s[0], day.minutes_s[-1] + MINUTE_S]))
 
 
 def _times(at_s: np.ndarray) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from foreslice.replay import Day
 from foreslice.replayed import Replayed
+from foreslice.report.advice import advice
 from foreslice.report.figures import (
     cards_figure,
     cards_in_use_figure,
@@ -15,7 +16,17 @@ from foreslice.report.figures import (
 )
 from foreslice.report.html import div, rendered
 from foreslice.report.pool import USERS_HEAD, user_rows
-from foreslice.report.table import TENANTS_HEAD, Tenants, disclosure, head, readings, rows, tenant_rows
+from foreslice.report.table import (
+    COSTS_HEAD,
+    TENANTS_HEAD,
+    Tenants,
+    cost_rows,
+    disclosure,
+    head,
+    readings,
+    rows,
+    tenant_rows,
+)
 from simulator.traffic import DAY_S
 
 
@@ -31,7 +42,9 @@ def page(days: Sequence[Replayed], tenants: Tenants, day: Day) -> str:
         cards=f"{ours.cards} {ours.board}",
         lead=f"{day.timing.lead_s:.0f} s",
         table={"head": head(days), "rows": rows(days)},
+        costs={"head": COSTS_HEAD, "rows": cost_rows(days)},
         reading=readings(days, day),
+        advice=advice(days),
         tenants_head=TENANTS_HEAD,
         tenants=tenant_rows(ours, tenants),
         drawn=ours.policy,

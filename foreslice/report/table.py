@@ -9,13 +9,27 @@ from fleet.workload import WorkloadKey
 from foreslice.replay import Day
 from foreslice.replayed import Policy, Replayed
 from foreslice.report import pool
+from foreslice.report.advice import advice
 from simulator.account import Summary
 from simulator.traces import TRACE_STEP_S
-from simulator.traffic import Tenant
+from simulator.traffic import DAY_S, MINUTE_S, Tenant
 
 Tenants = Mapping[WorkloadKey, Tenant]
 
 HEAD = ("policy", "GPU-hours", "vs static", "SLO met", "unserved", "changes", "starts", "cut")
+
+COSTS_HEAD = (
+    "policy",
+    "nodes",
+    "fixed pool",
+    "util.",
+    "in SLO / GPU-hour",
+    "TTFT met",
+    "ITL met",
+    "minutes late",
+    "changes a day",
+    "repartitions",
+)
 
 TENANTS_HEAD = (
     "tenant",
@@ -25,7 +39,9 @@ TENANTS_HEAD = (
     "peak work",
     "forecaster",
     "SLO attainment",
+    "minutes late",
     "steps",
+    "why that forecaster",
 )
 
 LEAST_PRIZE = 1.05
@@ -65,6 +81,41 @@ def rows(days: Sequence[Replayed]) -> list[tuple[str, ...]]:
     ]
 
 
+def cost_rows(days: Sequence[Replayed]) -> list[tuple[str, ...]]:
+    """Return one row a policy of what else it took and how late it was, under `COSTS_HEAD`."""
+    return [_cost(day) for day in days]
+
+
+def _cost(day: Replayed) -> tuple[str, ...]:
+    more = day.detail
+    met = (more.attainment.get(term) for term in ("ttft", "itl"))
+    return (
+        str(day.policy),
+        f"{more.node_hours:.0f}",
+        f"{more.fixed_pool_hours:.0f}",
+        f"{_utilisation(day):.0%}",
+        f"{_goodput(day):.0f}",
+        *("-" if share is None else f"{share:.2%}" for share in met),
+        str(sum(more.violation_minutes.values())),
+        f"{_changes_per_day(day):.1f}",
+        str(more.repartitions),
+    )
+
+
+def _utilisation(day: Replayed) -> float:
+    return day.detail.work_hours / day.summary.gpu_hours if day.summary.gpu_hours else 0.0
+
+
+def _goodput(day: Replayed) -> float:
+    inside = day.summary.attainment * day.summary.requests_offered
+    return inside / day.summary.gpu_hours if day.summary.gpu_hours else 0.0
+
+
+def _changes_per_day(day: Replayed) -> float:
+    days = len(day.minutes_s) * MINUTE_S / DAY_S
+    return day.summary.changes / len(day.work) / days
+
+
 def _has_pool(days: Sequence[Replayed]) -> bool:
     return any(day.pool is not None for day in days)
 
@@ -80,7 +131,9 @@ def tenant_rows(ours: Replayed, tenants: Tenants) -> list[tuple[str, ...]]:
             f"{ours.work[key].max():.2f}",
             ours.rungs.get(key, "none"),
             f"{ours.summary.attainment_by_workload[key]:.2%}",
+            str(ours.detail.violation_minutes[key]),
             str(sum(step.workload == key for step in ours.steps)),
+            ours.becauses.get(key, "nobody judges it"),
         )
         for key in ours.work
     ]
@@ -153,12 +206,14 @@ def summary(days: Sequence[Replayed], tenants: Tenants, day: Day) -> dict[str, A
                 "attainment_by_workload": {
                     str(key): round(share, 6) for key, share in day.summary.attainment_by_workload.items()
                 },
+                **_more(day, days),
                 "pool": pool.as_json(day),
             }
             for day in days
         },
         "tenants": [dict(zip(TENANTS_HEAD, row, strict=True)) for row in tenant_rows(days[0], tenants)],
         "reading": readings(days, day),
+        "advice": advice(days),
         "steps": [
             {
                 "at_s": step.at_s,
@@ -171,3 +226,27 @@ def summary(days: Sequence[Replayed], tenants: Tenants, day: Day) -> dict[str, A
             for step in days[0].steps
         ],
     }
+
+
+def _more(day: Replayed, days: Sequence[Replayed]) -> dict[str, Any]:
+    more, hours = day.detail, {one.policy: one.summary.gpu_hours for one in days}
+    return {
+        "over_static": _over(day, hours.get(Policy.STATIC)),
+        "over_oracle": _over(day, hours.get(Policy.ORACLE)),
+        "node_hours": round(more.node_hours, 4),
+        "fixed_pool_hours": round(more.fixed_pool_hours, 4),
+        "utilisation": round(_utilisation(day), 6),
+        "in_slo_per_gpu_hour": round(_goodput(day), 4),
+        "attainment_by_term": {term: round(share, 6) for term, share in more.attainment.items()},
+        "attainment_by_workload_and_term": {
+            str(key): {term: round(share, 6) for term, share in terms.items()}
+            for key, terms in more.attainment_by_workload.items()
+        },
+        "violation_minutes": {str(key): minutes for key, minutes in more.violation_minutes.items()},
+        "changes_per_workload_day": round(_changes_per_day(day), 4),
+        "repartitions": more.repartitions,
+    }
+
+
+def _over(day: Replayed, hours: float | None) -> float | None:
+    return round(day.summary.gpu_hours / hours, 6) if hours else None

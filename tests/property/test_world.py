@@ -65,6 +65,8 @@ def test_every_request_is_served_waits_is_refused_or_was_cut(by_second, script):
     kept = tally.completed + tally.refused + tally.cut + made.in_service()
     assert tally.offered[0] == pytest.approx(kept[0], rel=1e-9, abs=1e-6)
     assert -1e-9 <= tally.inside[0] <= tally.offered[0] - tally.refused[0] + 1e-6
+    terms = [tally.within_ttft[0], tally.within_itl[0], tally.within_e2e[0]]
+    assert tally.inside[0] - 1e-6 <= min(terms) <= max(terms) <= tally.offered[0] - tally.refused[0] + 1e-6
 
 
 @given(by_second=arrivals)

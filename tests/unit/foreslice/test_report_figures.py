@@ -7,9 +7,10 @@ import pytest
 
 from foreslice.replay import shipped_day
 from foreslice.replayed import Peaks, Policy, Replayed
-from foreslice.report.figures import demand_figure
+from foreslice.report.figures import cards_figure, demand_figure, steps_figure
 from foreslice.report.table import readings
 from simulator.account import Summary
+from simulator.detail import Detail
 from tests.builders.fleet import key
 
 MINUTES_S = np.arange(3) * 60.0
@@ -27,8 +28,31 @@ def day(**said):
         if ends is not None
     }
     summary = Summary(10.0, 8.0, 1.0, dict.fromkeys(keys, 1.0), 0.0, 0.0, 0.0, 0, 0)
+    more = Detail(
+        node_hours=80.0,
+        fixed_pool_hours=12.0,
+        repartitions=3,
+        work_hours=4.0,
+        offered=dict.fromkeys(keys, 100.0),
+        attainment={"ttft": 1.0},
+        attainment_by_workload={each: {"ttft": 1.0} for each in keys},
+        violation_minutes=dict.fromkeys(keys, 0),
+    )
     return Replayed(
-        Policy.FORESLICE, summary, MINUTES_S, np.ones(3, int), flat, flat, peaks, 1, "h100-80gb", (), (), {}
+        policy=Policy.FORESLICE,
+        summary=summary,
+        minutes_s=MINUTES_S,
+        cards_in_use=np.ones(3, int),
+        work=flat,
+        capacity=flat,
+        peaks=peaks,
+        cards=1,
+        board="h100-80gb",
+        held=(),
+        steps=(),
+        rungs={},
+        becauses={},
+        detail=more,
     )
 
 
@@ -49,6 +73,31 @@ def fans(figure):
 )
 def test_a_fan_is_drawn_and_named_where_something_forecasts(said, expected):
     assert expected == fans(demand_figure(day(**said)))
+
+
+def test_where_a_rule_decides_what_it_expects_is_a_broken_line_that_is_named_once():
+    figure = demand_figure(day(chat=RULE, talk=FORECAST, code=RULE))
+    drawn = [one for one in figure.data if one.legendgroup == "rule"]
+    assert ["y", "y3"] == [one.yaxis for one in drawn]
+    assert [True, False] == [one.showlegend for one in drawn]
+    assert {"dot"} == {one.line.dash for one in drawn}
+    assert [1.0, 1.0, 1.0] == list(drawn[0].y)
+    assert "1970-01-01 00:05:00" == drawn[0].x[0]  # drawn at the end of the window that it speaks of
+
+
+def test_a_rule_that_took_over_during_the_day_is_drawn_from_there_on():
+    said = day(chat=FORECAST)
+    [(chat, peaks)] = said.peaks.items()
+    turned = replace(said, peaks={chat: replace(peaks, high=np.array([2.0, 1.0, 1.0]))})
+    [line] = [one for one in demand_figure(turned).data if one.legendgroup == "rule"]
+    assert [None, 1.0, 1.0] == list(line.y)
+    assert (["y"], 1) == fans(demand_figure(turned))
+
+
+def test_cards_and_changes_are_drawn_over_the_same_time():
+    whole = ["1970-01-01 00:00:00", "1970-01-01 00:03:00"]
+    for draw in (cards_figure, steps_figure):
+        assert whole == list(draw(day(chat=RULE)).layout.xaxis.range)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Figures are read off a journal that a person can check by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,8 +25,8 @@ def device(card, slices=range(8), profile=None):
 
 
 def tally(offered=(0, 0), refused=(0, 0), inside=(0, 0), cut=(0, 0)):
-    rows = [offered, refused, np.zeros(2), inside, cut, np.zeros(2)]
-    return Tally(*(np.array(row, dtype=np.float64) for row in rows))
+    rows = {"offered": offered, "refused": refused, "inside": inside, "cut": cut}
+    return replace(Tally.zero(2), **{name: np.array(row, dtype=np.float64) for name, row in rows.items()})
 
 
 @pytest.fixture

@@ -64,6 +64,25 @@ def test_each_workload_is_judged_by_its_own_slo():
     assert pytest.approx(60) == made.tally.inside[1]
 
 
+@pytest.mark.parametrize(
+    ("late", "kept"),
+    [
+        (Slo(ttft=LatencyTarget(0.95, 0.02)), {"itl", "e2e"}),
+        (Slo(itl=LatencyTarget(0.95, 0.005)), {"ttft", "e2e"}),
+        (Slo(e2e=LatencyTarget(0.95, 0.2)), {"ttft", "itl"}),
+    ],
+    ids=["ttft", "itl", "e2e"],
+)
+def test_requests_that_miss_one_term_keep_the_others(late, kept):
+    made = engines(np.ones((60, 1)), workloads=[workload("a", late)])
+    made.advance(60)
+    within = {term: getattr(made.tally, f"within_{term}")[0] for term in ("ttft", "itl", "e2e")}
+    assert kept == {term for term, count in within.items() if count > 59.9}
+    [missed] = within.keys() - kept
+    assert within[missed] == pytest.approx(made.tally.inside[0])
+    assert within[missed] < 0.6 * 60
+
+
 def test_tokens_are_those_of_the_mix():
     made = engines(constant(4, 600))
     made.advance(600)

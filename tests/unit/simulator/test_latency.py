@@ -36,12 +36,12 @@ def test_nobody_is_faster_than_the_queue():
 def test_all_terms_have_to_be_kept():
     limits = limits_of([Slo(LatencyTarget(0.95, 1.0), LatencyTarget(0.95, 0.05), LatencyTarget(0.95, 20.0))])
     shares = share_done_by(1.0, 0.2, 0.3), itl_share_under(0.05, 0.04), share_done_by(20.0, 0.2, 7.0)
-    assert pytest.approx(float(np.prod(shares))) == share_inside(limits, 0.2, 0.3, 0.04, 7.0)[0]
+    assert pytest.approx(float(np.prod(shares))) == share_inside(limits, 0.2, 0.3, 0.04, 7.0).all[0]
 
 
 def test_a_term_that_is_not_asked_for_does_not_bind():
     limits = limits_of([Slo(), Slo(ttft=LatencyTarget(0.95, 1.0))])
     wait, first, itl = np.array([100.0, 0.0]), np.array([10.0, 0.1]), np.array([5.0, 5.0])
-    inside = share_inside(limits, wait, first, itl, np.array([900.0, 9.0]))
+    inside = share_inside(limits, wait, first, itl, np.array([900.0, 9.0])).all
     assert 1.0 == inside[0]
     assert pytest.approx(-np.expm1(-10.0)) == inside[1]
