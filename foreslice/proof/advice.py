@@ -124,7 +124,7 @@ def _has_forecast(run: Run) -> bool:
 def _for_whom(run: Run) -> Iterator[str]:
     lag = written(run.grid.lag_s)
     if not _has_forecast(run):
-        yield f"At {lag} a rule decided on every scored day: forecasts had not paid on the days before."
+        yield f"At {lag} rules decided on every scored day: forecasts had been dearer on the days before."
         return
     if not run.is_informative or len(run.courses) == 1:
         return

@@ -1,4 +1,4 @@
-"""Settings chosen on what is past, and whether a forecast pays there: nothing scored has a say in it."""
+"""Settings chosen on what is past: nothing scored has a say in it."""
 
 from __future__ import annotations
 
@@ -7,22 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from foreslice.proof.books import Book
-from foreslice.proof.setting import Setting
+from foreslice.proof.mean import Mean, near_cheapest
 from predictor.ports import Floats
 from predictor.value.draws import draws_of
 from predictor.value.ledger import Ledger
-from predictor.value.worth import Value, value_of
-
-PAYS, PAYS_AT_LEAST = 0.1, 0.0
-"""V of the days before, and the low end of its interval, above which a forecast comes into use; it goes on
-while V itself is above: one wild day widens the interval and says little of the next."""
 
 SURE, DRAWS = 0.8, 200
 """Share of draws of the days before in which a setting must have kept what may go unserved."""
 
-LEAST_SAVING = 0.05
-"""Share that another setting must hold less to take the place of the one in use: what is chosen anew
-for each day buys less than the same for all days."""
+BEYOND_REACH = 0.1
+"""Aimed at where no setting kept what may go unserved: this share more than the least that one left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,50 +27,36 @@ class Choice:
         block: First block of the time.
         sees_until: Block before which everything was seen that it was chosen on.
         setting: What is used.
-        value: V of the best forecast setting on the days before.
-        uses_forecast: Whether it paid there.
     """
 
     block: int
     sees_until: int
-    setting: Setting
-    value: Value
-    uses_forecast: bool
+    setting: Mean
+
+    @property
+    def uses_forecast(self) -> bool:
+        """Whether a forecast has a say."""
+        return self.setting.say > 0
 
 
-def choose(
-    forecasts: Book, off: Book, oracle: Book, allowed: float, block: int, before: Choice | None = None
-) -> Choice:
+def choose(tried: Book, allowed: float, block: int) -> Choice:
     """Return what is used from a block on, by all blocks before it.
 
-    The cheapest setting of forecasts that surely left no more unserved than `allowed`, where V of it is above
-    `PAYS`, and the low end of V above `PAYS_AT_LEAST` unless forecasts were used `before`; else the cheapest
-    such rule. The setting before goes on, unless it surely left more, or the new one holds less by
-    `LEAST_SAVING`.
+    Of each kind, forecasts and rules alike, the cheapest setting that surely left no more unserved than
+    `allowed`; those near the cheapest of them have an equal say. So a forecast decides alone where it was
+    clearly the cheapest, and has no say where it was clearly dearer.
     """
-    past = slice(0, block)
-    ahead, rules, known = (one.blocks(past).total for one in (forecasts, off, oracle))
-    best = cheapest_surely(ahead, allowed)
-    value = value_of(rules, ahead.of_setting(best), known)
-    is_used = before is not None and before.uses_forecast
-    pays = (
-        value.value is not None
-        and value.low is not None
-        and value.value > PAYS
-        and (is_used or value.low > PAYS_AT_LEAST)
-    )
-    knobs, tried = (forecasts.knobs, ahead) if pays else (off.knobs, rules)
-    at = best if pays else cheapest_surely(rules, allowed)
-    if before is not None and before.uses_forecast == pays:
-        used = knobs.index(before.setting)
-        is_short = _unserved(tried.of_setting(used), 1 - SURE)[0] > allowed
-        saves = 1 - tried.held[at].sum() / tried.held[used].sum()
-        if not is_short and saves < LEAST_SAVING:
-            at = used
-    setting = knobs[at]
-    if not isinstance(setting, Setting):
-        raise TypeError("only settings are chosen")
-    return Choice(block, past.stop, setting, value, pays)
+    past = tried.total.of_blocks(slice(0, block))
+    unserved, held = _unserved(past, SURE), past.held.sum(axis=1)
+    mean = near_cheapest(tried.knobs, unserved, held, _within_reach(unserved, allowed))
+    if mean is None:
+        raise ValueError("nothing is tried")
+    return Choice(block, block, mean)
+
+
+def _within_reach(unserved: Floats, allowed: float) -> float:
+    least = float(unserved.min())
+    return allowed if least <= allowed else (1.0 + BEYOND_REACH) * least
 
 
 def cheapest_surely(settings: Ledger, allowed: float) -> int:

@@ -93,6 +93,7 @@ def _lag(told: Told) -> dict[str, Any]:
                 "block": c.block - run.grid.first_block,
                 "setting": str(c.setting),
                 "uses_forecast": c.uses_forecast,
+                "say_of_forecasts": c.setting.say,
             }
             for c in run.choices
         ],

@@ -111,7 +111,7 @@ def _choices(run: Run) -> list[tuple[str, str, str]]:
         (
             f"{(choice.block - run.grid.first_block) / run.grid.by_day:g}",
             str(choice.setting),
-            "forecast" if choice.uses_forecast else "a rule: forecasts had not paid on the days before",
+            f"{choice.setting.say:.0%}",
         )
         for choice in run.choices
     ]

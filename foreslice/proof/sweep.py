@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from foreslice.proof import books
+from foreslice.proof import books, mean
 from foreslice.proof.books import Book
 from foreslice.proof.chosen import Choice, choose
 from foreslice.proof.course import Course, Grid, courses_of, grid_of, learned
@@ -141,12 +141,14 @@ class Asked:
         quiet_s: A need must have been lower for so long.
         unserved: Share of the work that may go unserved.
         rivals: Which of `RIVALS` take part.
+        has_forecast: Whether there is a forecast, else rules alone are chosen from.
     """
 
     lag_s: float
     quiet_s: float
     unserved: float
     rivals: Sequence[str] = field(default_factory=lambda: tuple(RIVALS))
+    has_forecast: bool = True
 
 
 def run(scene: Scene, asked: Asked, on_progress: Callable[[str, float], None] = lambda _, __: None) -> Run:
@@ -159,20 +161,20 @@ def run(scene: Scene, asked: Asked, on_progress: Callable[[str, float], None] = 
 
 def play(courses: Sequence[Course], grid: Grid, asked: Asked, reading: str, *, is_informative: bool) -> Run:
     """Return what policies come to on workloads whose forecasts are there."""
-    forecasts = books.book(courses, grid, FORECASTS)
-    off = Book.joined([books.book(courses, grid, HOLDS), books.residuals(courses, grid, RESIDUALS)])
-    oracle = books.book(courses, grid, FORESIGHT)
-    first, last = grid.first_block, len(off.total.asked)
-    choices: list[Choice] = []
-    for block in range(first, last, grid.by_day):
-        before = choices[-1] if choices else None
-        choices.append(choose(forecasts, off, oracle, asked.unserved, block, before))
+    rules = Book.joined([books.book(courses, grid, HOLDS), books.residuals(courses, grid, RESIDUALS)])
+    ahead = [books.book(courses, grid, FORECASTS)] if asked.has_forecast else []
+    tried = Book.joined([*ahead, rules])
+    first, last = grid.first_block, len(rules.parts[0].asked)
+    choices = [choose(tried, asked.unserved, block) for block in range(first, last, grid.by_day)]
     scored = slice(first, None)
+    # Ours may average, so the best rule may, too; which rules it averages is known in hindsight.
+    averages = mean.in_hindsight(rules.blocks(scored), asked.unserved)
+    off = Book.joined([rules, mean.book(averages, courses, grid)]) if averages else rules
     found = {
         OURS: following(courses, grid, choices),
         FIXED: following(courses, grid, choices[:1]),
         OFF: off,
-        ORACLE: oracle,
+        ORACLE: books.book(courses, grid, FORESIGHT),
         BOUND: books.book(courses, grid, FORESIGHT, Limits(0, 1)),
         **_statics(courses, grid),
     }
@@ -202,13 +204,11 @@ def following(courses: Sequence[Course], grid: Grid, choices: Sequence[Choice]) 
 
 def followed(course: Course, grid: Grid, choices: Sequence[Choice]) -> Floats:
     """Return the targets of one workload under choices."""
-    made: dict[Setting, Floats] = {}
+    wanted = mean.wanted_on(course, grid)
     target = np.empty(grid.steps)
     starts = [0, *(choice.block * grid.block for choice in choices[1:]), grid.steps]
     for choice, start, end in zip(choices, starts, starts[1:], strict=False):
-        if choice.setting not in made:
-            made[choice.setting] = choice.setting.target(course, grid, grid.limits)
-        target[start:end] = made[choice.setting][start:end]
+        target[start:end] = wanted(choice.setting)[start:end]
     return target
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from foreslice.proof import books
 from foreslice.proof.books import ROUND_OFF, Book
 from foreslice.proof.course import Course
+from foreslice.proof.mean import Mean
 from foreslice.proof.setting import Setting
 from foreslice.proof.sweep import (
     BOUND,
@@ -101,7 +102,7 @@ def trail_of(run: Run, policy: str) -> Trail:
     book = run.at(policy)
     knob, rival = book.knobs[0], RIVALS.get(policy)
     limits = grid.limits
-    if isinstance(knob, Setting):
+    if isinstance(knob, Setting | Mean):
         limits = Limits(0, 1) if policy == BOUND else limits
         targets = [knob.target(course, grid, limits) for course in courses]
         held = books.in_replicas(np.stack(targets, axis=1), limits, piece)

@@ -9,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import typer
 
 from foreslice.proof.course import grid_of, unforeseen
@@ -52,7 +53,7 @@ HEAD = (
     "static GPU / ours",
     "static slices / ours",
     "unserved, set",
-    "days with a forecast",
+    "say of forecasts",
     "chosen after",
 )
 
@@ -76,7 +77,7 @@ def rows(name: str, done: Replayed) -> list[tuple[str, ...]]:
                 _ratio(hours[STATIC_GPU], hours[OURS]),
                 _ratio(hours[STATIC_MIG], hours[OURS]),
                 f"{value.unserved:.2%}, {done.fleet.unserved:.2%}",
-                f"{sum(choice.uses_forecast for choice in run.choices)} of {len(run.choices)}",
+                f"{np.mean([choice.setting.say for choice in run.choices]):.0%}",
                 str(chosen_after(done.told)),
             )
         )
@@ -94,7 +95,7 @@ def by_rules() -> Replayed:
     told = []
     for lag_s in SHORT_LAGS_S:
         grid = grid_of(scene, lag_s, fleet.quiet)
-        asked = Asked(lag_s, fleet.quiet, fleet.unserved, ())
+        asked = Asked(lag_s, fleet.quiet, fleet.unserved, (), has_forecast=False)
         came = play(unforeseen(scene, grid), grid, asked, scene.reading, is_informative=False)
         told.append(Told(came, {}))
     return Replayed(scene, fleet, tuple(told))

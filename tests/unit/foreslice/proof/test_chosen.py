@@ -1,4 +1,4 @@
-"""What is aimed at: as much as choices of the past kept on the days that came after them."""
+"""What is chosen on the days before, and what a pool aims at: as much as such choices kept on later days."""
 
 from dataclasses import replace
 
@@ -7,8 +7,9 @@ import pytest
 
 from foreslice.proof.books import Book
 from foreslice.proof.chosen import AIMS, aim_that_kept, choose
+from foreslice.proof.mean import Mean
 from foreslice.proof.scene import Part, Piece, Scene, drawn
-from foreslice.proof.setting import FORECASTS, FORESIGHT, HOLDS
+from foreslice.proof.setting import Rule, Setting
 from predictor.value.ledger import Ledger
 
 BY_DAY = 2
@@ -40,24 +41,49 @@ def test_where_nothing_kept_it_the_least_is_aimed_at():
     assert pytest.approx(AIMS[-1] * 1e-5) == aim_that_kept(settings(2.0), 1e-5, BY_DAY)
 
 
-def book(setting, held):
-    """A setting that leaves nothing, by what it holds in each block."""
-    held = np.asarray(held, float)[np.newaxis]
-    return Book((setting,), (Ledger(held, np.zeros_like(held), np.ones(held.shape[1])),))
+def tried(*settings):
+    """Settings, each with what it holds and leaves of a work of one in each block."""
+    ledgers = [
+        Ledger(np.full((1, 10), held), np.full((1, 10), left), np.ones(10)) for _, held, left in settings
+    ]
+    return Book(tuple(setting for setting, _, _ in settings), (Ledger.joined(ledgers),))
+
+
+AHEAD, STANDS = (Setting(Rule.FORECAST, 0.9, 1.0, minutes) for minutes in (1, 20))
+HOUR, LAST = (Setting(Rule.HOLD, minutes, 1.0) for minutes in (60, 1))
+RESIDUAL, HIGHER = (Setting(Rule.RESIDUAL, quantile) for quantile in (0.9, 0.95))
 
 
 @pytest.mark.parametrize(
-    ("bad_day", "enters", "stays"),
-    [(7.0, True, True), (12.5, False, True), (13.8, False, False)],
-    ids=["pays for sure", "pays, with doubts", "does not pay"],
+    ("expected", "settings"),
+    [
+        ((AHEAD,), [(AHEAD, 6.0, 0.0), (HOUR, 10.0, 0.0)]),
+        ((HOUR,), [(AHEAD, 10.6, 0.0), (HOUR, 10.0, 0.0)]),
+        ((AHEAD, HOUR), [(AHEAD, 10.4, 0.0), (HOUR, 10.0, 0.0), (STANDS, 11.0, 0.0)]),
+        ((replace(HOUR, factor=1.1),), [(HOUR, 10.0, 0.02), (replace(HOUR, factor=1.1), 10.1, 0.01)]),
+        ((HOUR, RESIDUAL), [(HOUR, 10.0, 0.0), (RESIDUAL, 10.2, 0.0), (HIGHER, 10.3, 0.0)]),
+        ((LAST, HOUR), [(LAST, 9.0, 0.02), (HOUR, 9.2, 0.0215), (RESIDUAL, 8.0, 0.03)]),
+    ],
+    ids=[
+        "a forecast that is clearly the cheapest decides alone",
+        "one that is clearly dearer has no say",
+        "those within a twentieth of the cheapest have a say",
+        "what leaves too much has none",
+        "one of each kind, the residual rule being one",
+        "where none leaves so little, those within a tenth of the least",
+    ],
 )
-def test_a_forecast_has_to_pay_for_sure_to_be_used_and_goes_on_while_it_pays(bad_day, enters, stays):
-    held = [[6.0, bad_day] * 5, [10.0] * 10, [5.0] * 10]
-    books = [book(setting[0], one) for setting, one in zip((FORECASTS, HOLDS, FORESIGHT), held, strict=True)]
-    used = choose(book(FORECASTS[0], [6.0] * 10), *books[1:], 0.01, 8)
-    assert used.uses_forecast
-    assert enters == choose(*books, 0.01, 10).uses_forecast
-    assert stays == choose(*books, 0.01, 10, used).uses_forecast
+def test_of_each_kind_the_cheapest_that_leaves_little_has_a_say_if_it_is_near_the_cheapest(
+    expected, settings
+):
+    assert Mean(expected) == choose(tried(*settings), 0.01, 8).setting
+
+
+def test_only_the_blocks_before_have_a_say():
+    book = tried((AHEAD, 6.0, 0.0), (HOUR, 10.0, 0.0))
+    book.parts[0].lacked[0, 8:] = 1.0
+    assert (AHEAD,) == choose(book, 0.01, 8).setting.settings
+    assert (HOUR,) == choose(book, 0.01, 9).setting.settings
 
 
 def scene(count=3, days=4):

@@ -8,6 +8,7 @@ import pytest
 from foreslice.proof import books
 from foreslice.proof.chosen import choose
 from foreslice.proof.course import QUANTILES, Course, Grid
+from foreslice.proof.mean import Mean
 from foreslice.proof.output import Told, as_json, verdict
 from foreslice.proof.page import page
 from foreslice.proof.scene import Part, Piece, Scene, glide, jump
@@ -51,15 +52,29 @@ def clear():
 
 
 def test_who_sees_everything_is_worth_one_and_is_used(clear):
-    assert all(choice.uses_forecast for choice in clear.choices)
+    assert [1.0, 1.0] == [choice.setting.say for choice in clear.choices]
     assert pytest.approx(1.0, abs=0.1) == clear.value["foreslice"].value
 
 
 def test_a_forecast_that_sees_nothing_is_not_used_and_costs_little():
     blind = played(sees=False, rivals=())
     assert not any(choice.uses_forecast for choice in blind.choices)
-    assert {Rule.HOLD, Rule.RESIDUAL} >= {choice.setting.rule for choice in blind.choices}
+    rules = {setting.rule for choice in blind.choices for setting in choice.setting.settings}
+    assert {Rule.HOLD, Rule.RESIDUAL} >= rules
     assert pytest.approx(0.0, abs=0.05) == blind.value["foreslice"].value
+
+
+def test_the_best_rule_may_average_as_ours_may_and_without_a_forecast_nobody_beats_it():
+    grid, course = grid_and_course(sees=True)
+    slow = 2.0 + np.sin(np.arange(grid.steps) / 20.0) + np.random.default_rng(2).uniform(0, 1, grid.steps)
+    asked = Asked(grid.lag_s, 600.0, 0.01, (), has_forecast=False)
+    run = play([replace(course, demand=slow)], grid, asked, "measured", is_informative=True)
+    assert not any(choice.uses_forecast for choice in run.choices)
+    assert isinstance(run.at("off").knobs[0], Mean)
+    assert 0.05 >= run.value["foreslice"].value
+    for policy in ("foreslice", "off"):
+        slices = figures_of(trail_of(run, policy), run).slices
+        assert pytest.approx(run.at(policy).total.held.sum() * STEP_S / 3600) == slices, policy
 
 
 def test_nothing_is_chosen_on_what_it_is_scored_on(clear):
@@ -128,26 +143,10 @@ def test_settings_at_once_come_to_what_each_comes_to_alone():
 def test_a_choice_does_not_depend_on_what_comes_after_it():
     def chosen(days):
         grid, course = grid_and_course(sees=True, days=days)
-        parts = [books.book([course], grid, one) for one in (FORECASTS, HOLDS, FORESIGHT)]
-        return choose(*parts, 0.01, 8)
+        tried = books.Book.joined([books.book([course], grid, one) for one in (FORECASTS, HOLDS)])
+        return choose(tried, 0.01, 8)
 
     assert chosen(5) == chosen(6)
-
-
-@pytest.mark.parametrize(
-    ("factor", "stays"),
-    [(1.04, True), (1.3, False), (0.5, False)],
-    ids=["a little more", "far more", "short"],
-)
-def test_what_is_in_use_goes_on_unless_it_surely_falls_short_or_holds_far_more(factor, stays):
-    grid, course = grid_and_course(sees=True)
-    settings = tuple(Setting(Rule.FORECAST, 0.95, one) for one in (1.0, factor))
-    parts = [books.book([course], grid, one) for one in (settings, HOLDS, FORESIGHT)]
-    first = choose(*parts, 0.01, 8)
-    used = replace(first, setting=settings[1])
-
-    assert settings[0] == first.setting
-    assert settings[int(stays)] == choose(*parts, 0.01, 8, used).setting
 
 
 def test_what_is_held_never_depends_on_the_future():
