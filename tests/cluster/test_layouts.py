@@ -33,10 +33,15 @@ pytestmark = pytest.mark.parametrize("plane", [NEWEST], indirect=True)
 
 
 class Site:
-    """A node of four H100 in the layout `night`, its MIG manager, and what offers its cards."""
+    """A node of four H100 in the layout `night`, its MIG manager, and what offers its cards.
 
-    def __init__(self, lab, agents, faults=(), offering=ByPlugin):
+    Who turns it reads a clock that passes `faster` times as fast as the wall's.
+    """
+
+    def __init__(self, lab, agents, faults=(), offering=ByPlugin, faster=1):
         self.lab, self.faults = lab, list(faults)
+        self.clock, self.faster = WallClock(), faster
+        self.began_s = self.clock.now_s()
         self.node = lab.node(slices=lambda _: [])
         labels = {
             "nvidia.com/gpu.product": H100_80GB.product_names[0].replace(" ", "-"),
@@ -63,6 +68,10 @@ class Site:
 
     def file(self):
         return self.lab.get(CONFIG_MAP, CONFIG_MAP_NAME)["data"]["config.yaml"]
+
+    @property
+    def now_s(self):
+        return self.began_s + self.faster * (self.clock.now_s() - self.began_s)
 
     def next_fault(self):
         return self.faults.pop(0) if self.faults else Fault.NONE
@@ -102,7 +111,7 @@ class Site:
         """Turn until something is done; a node that was changed meanwhile is looked at again."""
         while True:
             try:
-                step = turn(self.door, self.node, wish(), WallClock().now_s())
+                step = turn(self.door, self.node, wish(), self.now_s)
             except ConflictError:
                 continue
             if step.act == act:
@@ -142,7 +151,7 @@ def test_a_node_gets_another_layout_and_its_pod_is_evicted(site):
 
 def test_slices_are_the_evidence_where_the_cards_are_claimed(lab, agents, plane):
     """By the rights of layouts and cut alone: what observe grants lists slices and claims."""
-    site = Site(lab, agents, [Fault.HOLLOW], ByDriver)
+    site = Site(lab, agents, [Fault.HOLLOW], ByDriver, faster=20)  # who finds no slices waits for three minutes
     for name in ("observe", "layouts", "cut"):
         install(lab.server, name)
     for role in ("foreslice-observe-layouts", "foreslice-cut-file"):
