@@ -177,7 +177,7 @@ class Executor:
         if halt.moves:
             return halt.moves[0]
         if task.change.target in moving:
-            return "replicas of this workload are still leaving"
+            return "replicas of this workload are still leaving or being replaced"
         if len(moving) >= self._moves_in_flight:
             return f"{len(moving)} workloads are losing replicas, at most {self._moves_in_flight} may"
         return None

@@ -81,7 +81,7 @@ REFUSED = {
         lambda shop: patch(shop, strategy={"rollingUpdate": {"maxUnavailable": "25%", "maxSurge": 1}}),
         "a rollout of Deployment web may take 1 of its replicas away before new ones are ready",
     ),
-    "a rollout runs": (2, turned, "a rollout of web is on its way"),
+    "a rollout runs": (2, turned, "replicas of this workload are still leaving or being replaced"),
     "GitOps applies it": (
         1,
         kept_by_git,

@@ -144,7 +144,7 @@ def test_moves_of_one_workload_wait_until_its_replicas_have_left():
 
     first, second = process.tick(target), process.tick(target)
 
-    waiting = ("scale-down", Outcome.HELD, "replicas of this workload are still leaving")
+    waiting = ("scale-down", Outcome.HELD, "replicas of this workload are still leaving or being replaced")
     assert [("scale-down", Outcome.DONE, "peak ahead"), waiting] == first
     assert [waiting] == second
 
