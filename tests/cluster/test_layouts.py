@@ -151,7 +151,7 @@ def test_a_node_gets_another_layout_and_its_pod_is_evicted(site):
 
 def test_slices_are_the_evidence_where_the_cards_are_claimed(lab, agents, plane):
     """By the rights of layouts and cut alone: what observe grants lists slices and claims."""
-    site = Site(lab, agents, [Fault.HOLLOW], ByDriver, faster=20)  # who finds no slices waits for three minutes
+    site = Site(lab, agents, [Fault.HOLLOW], ByDriver, faster=20)  # slices are waited for for minutes
     for name in ("observe", "layouts", "cut"):
         install(lab.server, name)
     for role in ("foreslice-observe-layouts", "foreslice-cut-file"):
