@@ -118,16 +118,29 @@ class Executor:
         stepper = Stepper(self._cluster, at_s)
         results: list[StepResult] = []
         tasks = []
-        for task in _tasks(changes, fleet, terms, pace, at_s):
+        for task in self._tasks(changes, fleet, terms, pace):
             tasks.append(replace(task, change=crowd.cut(task.change, task.standing, task.terms)))
             results += self._add(tasks[-1], stepper, crowd)
         for task in tasks:
             results += self._settle(task, at_s)
             self._note_news(task, at_s)
-        results += self._move(tasks, fleet, stepper, halt, pace, Spending(fleet, budgets, at_s))
+        results += self._move(tasks, fleet, stepper, halt, pace, budgets)
         taken = {task.change.target for task in tasks}
         left_out = [change for change in changes if change.target not in taken]
         return (*results, *_all_held(left_out, "the workload is not opted in, or gone"))
+
+    def _tasks(
+        self, changes: Sequence[ChangeSet], fleet: Fleet, terms: Mapping[WorkloadKey, Terms], pace: Pace
+    ) -> Iterator[_Task]:
+        """Yield changes of which something is to be done or written down; mostly that is of few."""
+        for change in changes:
+            standing = fleet.standing(change.target)
+            if standing is None or change.target not in terms:
+                continue
+            is_settled = self._settled.get(change.target) == change.goal
+            if change.steps or standing.has_news or standing.unanswered or not is_settled:
+                judged_by = replace(terms[change.target], goal=str(change.goal), at_s=pace.at_s)
+                yield _Task(pace.cut(change, standing), standing, judged_by)
 
     def _add(self, task: _Task, stepper: Stepper, crowd: Crowd) -> Iterator[StepResult]:
         absent: set[str] = set()
@@ -150,10 +163,12 @@ class Executor:
         stepper: Stepper,
         halt: Halt,
         pace: Pace,
-        spending: Spending,
+        budgets: Sequence[ChangeBudget],
     ) -> Iterator[StepResult]:
+        if not any(task.steps(Lane.MOVE) for task in tasks):
+            return
         moving = {standing.key for standing in fleet.standings if is_moving(standing)}
-        drains = Drains(fleet, self._limits.per_node)
+        drains, spending = Drains(fleet, self._limits.per_node), Spending(fleet, budgets, pace.at_s)
         for task in tasks:
             kind = task.kind
             for step in task.steps(Lane.MOVE):
@@ -253,16 +268,6 @@ def _by_hand(standing: Standing, at_s: float) -> str | None:
     if written_at_s is None or at_s - written_at_s >= MANUAL_HOLD_S:
         return None
     return f"replicas were set by hand {(at_s - written_at_s) / 60:.0f} min ago, and stay for 30 min"
-
-
-def _tasks(
-    changes: Sequence[ChangeSet], fleet: Fleet, terms: Mapping[WorkloadKey, Terms], pace: Pace, at_s: float
-) -> Iterator[_Task]:
-    for change in changes:
-        standing = fleet.standing(change.target)
-        if standing is not None and change.target in terms:
-            judged_by = replace(terms[change.target], goal=str(change.goal), at_s=at_s)
-            yield _Task(pace.cut(change, standing), standing, judged_by)
 
 
 def _all_held(changes: Sequence[ChangeSet], reason: str) -> tuple[StepResult, ...]:

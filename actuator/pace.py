@@ -10,8 +10,9 @@ Capacity that was idle then already, or that other shapes replace, is none.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from actuator.gate import Terms
 from capacity.routing import carried
@@ -58,7 +59,6 @@ class Pace:
 
     Attributes:
         at_s: Time of the run.
-        breaker: Why nothing may shrink now, empty = it may.
     """
 
     def __init__(
@@ -70,16 +70,49 @@ class Pace:
         limits: FallLimits,
     ) -> None:
         self.at_s = at_s
-        self._cards = CardShares(fleet.boards())
+        self._changes = tuple(changes)
         self._terms = terms
         self._limits = limits
-        standings = {standing.key: standing for standing in fleet.standings if standing.key in terms}
-        self._total = self._cards.total(standing.wanted for standing in standings.values())
-        gone = {key: self._gone(standing, at_s - limits.within_s) for key, standing in standings.items()}
-        self._given_up = sum(gone.values())
-        falls = {c.target: self._fall(c.target, c.start, c.goal) for c in changes if c.target in standings}
-        lost = {key: gone[key] + falls.get(key, 0.0) for key in standings if not terms[key].is_fall_foreseen}
-        self.breaker = self._breaker(lost, len(standings))
+        self._fleet = fleet
+
+    # In nearly all runs nothing is to go, and none of what follows is asked for.
+
+    @cached_property
+    def _cards(self) -> CardShares:
+        return CardShares(self._fleet.boards())
+
+    @cached_property
+    def _standings(self) -> Mapping[WorkloadKey, Standing]:
+        return {one.key: one for one in self._fleet.standings if one.key in self._terms}
+
+    @cached_property
+    def breaker(self) -> str:
+        """Why nothing may shrink now, empty = it may."""
+        falls = {c.target: self._fall(c.target, c.start, c.goal) for c in self._targeted}
+        lost = {
+            key: gone + falls.get(key, 0.0)
+            for key, gone in self._gone.items()
+            if not self._terms[key].is_fall_foreseen
+        }
+        return self._breaker(lost, len(self._standings))
+
+    @property
+    def _targeted(self) -> Iterator[ChangeSet]:
+        return (change for change in self._changes if change.target in self._standings)
+
+    @cached_property
+    def _gone(self) -> Mapping[WorkloadKey, float]:
+        """Cards that each workload has given up within the time."""
+        since_s = self.at_s - self._limits.within_s
+        return {key: self._gone_since(standing, since_s) for key, standing in self._standings.items()}
+
+    @cached_property
+    def _given_up(self) -> float:
+        return sum(self._gone.values())
+
+    @cached_property
+    def _total(self) -> float:
+        return self._cards.total(standing.wanted for standing in self._standings.values())
 
     def cut(self, change: ChangeSet, standing: Standing) -> ChangeSet:
         """Return a change whose removals take no more at once than may go, and one replica at least."""
@@ -131,7 +164,7 @@ class Pace:
             f"{self._total:.2f} cards within {self._minutes} min, which an hour ago was not thought possible"
         )
 
-    def _gone(self, standing: Standing, since_s: float) -> float:
+    def _gone_since(self, standing: Standing, since_s: float) -> float:
         """Return the cards that were given up since a time."""
         lately = (fall for fall in standing.falls if fall.at_s > since_s)
         return sum(self._fall(standing.key, fall.start, fall.left) for fall in lately)

@@ -62,20 +62,24 @@ class Offers:
         """
         if standing is None:
             return self
-        held = {variant.shape for variant in standing.variants}
-        fitting = {
-            shape: offer
-            for shape, offer in self.by_shape.items()
-            if shape in held
-            or ((standing.may_have_variants or standing.switches) and shape.cards == standing.own.shape.cards)
-        }
+        cards = standing.own.shape.cards if standing.may_have_variants or standing.switches else None
         given_up = standing.given_up(at_s)
+        if self._cards == {cards} and not given_up:
+            return self
+        held = {variant.shape for variant in standing.variants}
+        offers = self.by_shape.items()
+        fitting = {shape: offer for shape, offer in offers if shape in held or shape.cards == cards}
         is_all = len(fitting) == len(self.by_shape) and not given_up
         return self if is_all else Offers(self.router, fitting, given_up)
 
     def addable(self) -> Iterator[Shape]:
         """Yield the shapes of which replicas may be added."""
         return (shape for shape in self.by_shape if shape not in self.given_up)
+
+    @cached_property
+    def _cards(self) -> frozenset[int]:
+        """Over how many cards replicas of its shapes are spread."""
+        return frozenset(shape.cards for shape in self.by_shape)
 
     @cached_property
     def works(self) -> Mapping[Shape, float]:

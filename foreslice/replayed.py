@@ -17,7 +17,7 @@ from fleet.workload import Workload, WorkloadKey
 from foreslice.standby.diary import Diary, PoolDay
 from foreslice.tick import Tick
 from predictor.ports import BUCKET_S, Floats, WorkSeries
-from simulator.account import Summary, layouts, number_of
+from simulator.account import Summary, layouts, numbers_of
 from simulator.detail import Detail
 from simulator.traffic import MINUTE_S
 from simulator.world import World
@@ -173,7 +173,7 @@ class Progress:
         at_s: Virtual time, seconds since the epoch.
         cards_in_use: Cards with an allocated device.
         tenants: How the workloads stand; empty for a policy without a loop.
-        layout: By card and memory slice, who holds it, as `simulator.account.number_of` numbers them.
+        layout: By card and memory slice, who holds it, as `simulator.account.numbers_of` numbers them.
         step: The last step that was written, with its reason.
     """
 
@@ -235,10 +235,11 @@ class Recorder:
         """Return how far the run is."""
         gpus = self._world.cluster.view(self._keys).gpus
         rows = {gpu.uuid: [0] * gpu.board.grid for gpu in gpus}
+        numbers = numbers_of(self._keys)
         for holding in self._world.journal.holdings:
             if holding.until_s > at_s:
                 for unit in holding.device.memory_slices:
-                    rows[holding.device.gpu][unit] = number_of(holding.workload, self._keys)
+                    rows[holding.device.gpu][unit] = numbers[holding.workload]
         return Progress(
             policy=self._policy,
             done=done,

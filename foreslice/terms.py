@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from actuator.gate import Terms
@@ -28,6 +28,29 @@ def within_reach_of(
     return found
 
 
+class _Judged(Mapping[WorkloadKey, Terms]):
+    """Terms by workload, in their order; made for those that somebody asks about, which are few in a tick."""
+
+    def __init__(self, workloads: Iterable[Workload], make: Callable[[Workload], Terms]) -> None:
+        self._workloads = {workload.key: workload for workload in workloads}
+        self._make = make
+        self._made: dict[WorkloadKey, Terms] = {}
+
+    def __getitem__(self, key: WorkloadKey) -> Terms:
+        if key not in self._made:
+            self._made[key] = self._make(self._workloads[key])
+        return self._made[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._workloads
+
+    def __iter__(self) -> Iterator[WorkloadKey]:
+        return iter(self._workloads)
+
+    def __len__(self) -> int:
+        return len(self._workloads)
+
+
 def terms_of(
     workloads: Iterable[Workload],
     fleet: Fleet,
@@ -35,25 +58,27 @@ def terms_of(
     needs: Mapping[WorkloadKey, Need],
     readings: Mapping[WorkloadKey, NowReading],
     timing: Mapping[WorkloadKey, Timing],
-) -> dict[WorkloadKey, Terms]:
+) -> Mapping[WorkloadKey, Terms]:
     """Return what must hold for each workload, in their order."""
-    return {
-        workload.key: Terms(
+
+    def terms(workload: Workload) -> Terms:
+        key, outlook = workload.key, outlooks[workload.key]
+        return Terms(
             mode=workload.mode,
             router=workload.router,
             minimum=workload.limits.min_replicas,
-            capacities=outlooks[workload.key].offers.works,
-            need_keep=needs[workload.key].keep,
-            distrust=needs[workload.key].distrust,
-            hour_peak=outlooks[workload.key].hour_peak,
-            is_fall_foreseen=outlooks[workload.key].is_fall_foreseen,
-            answered=readings[workload.key].answered if workload.key in readings else frozenset(),
-            proven=_proven(fleet.standing(workload.key)),
-            trial_s=timing[workload.key].trial_s,
-            drain_s=_drain_s(readings.get(workload.key)),
+            capacities=outlook.offers.works,
+            need_keep=needs[key].keep,
+            distrust=needs[key].distrust,
+            hour_peak=outlook.hour_peak,
+            is_fall_foreseen=outlook.is_fall_foreseen,
+            answered=readings[key].answered if key in readings else frozenset(),
+            proven=_proven(fleet.standing(key)),
+            trial_s=timing[key].trial_s,
+            drain_s=_drain_s(readings.get(key)),
         )
-        for workload in workloads
-    }
+
+    return _Judged(workloads, terms)
 
 
 def _drain_s(reading: NowReading | None) -> float:

@@ -79,22 +79,23 @@ def layouts(
 ) -> NDArray[np.int16]:
     """Return who holds which memory slice at the start of each minute of [start_s, end_s).
 
-    Shape (minutes, cards, memory slices of the widest board), as `number_of` numbers holders; 0 = nobody.
+    Shape (minutes, cards, memory slices of the widest board), as `numbers_of` numbers holders; 0 = nobody.
     """
     minutes = np.arange(start_s, end_s, MINUTE_S, dtype=np.int64)
     width = max(card.board.grid for card in cards)
     holders = np.zeros((len(minutes), len(cards), width), dtype=np.int16)
     places = {card.uuid: place for place, card in enumerate(cards)}
+    numbers = numbers_of(workloads)
     for holding in journal.holdings:
         during = np.flatnonzero(_lasts(holding, minutes))[:, np.newaxis]
         slices = np.array(sorted(holding.device.memory_slices), dtype=np.intp)
-        holders[during, places[holding.device.gpu], slices] = number_of(holding.workload, workloads)
+        holders[during, places[holding.device.gpu], slices] = numbers[holding.workload]
     return holders
 
 
-def number_of(holder: WorkloadKey | None, workloads: Sequence[WorkloadKey]) -> int:
-    """Return a holder's number: n = the n-th of `workloads`, one more than there are = the standby pool."""
-    return 1 + (len(workloads) if holder is None else workloads.index(holder))
+def numbers_of(workloads: Sequence[WorkloadKey]) -> Mapping[WorkloadKey | None, int]:
+    """Return holders' numbers: n = the n-th of `workloads`, one more than there are = the standby pool."""
+    return {holder: number for number, holder in enumerate((*workloads, None), start=1)}
 
 
 def _lasts(span: Holding | Serving, minutes: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -87,6 +87,7 @@ class Engines:
         self._now_s = start_s
         self._mixes = demand.mixes(start_s)
         self._arrange(())
+        self._equip()
 
     @property
     def now_s(self) -> int:
@@ -112,6 +113,7 @@ class Engines:
             raise NotModelledError(f"an engine that crashes because {workload} does not fit on {shape}")
         self.counts = self.counts.with_one_more()
         self._arrange((*self._engines, _Engine(pod, row, law, room, is_standby)))
+        self._equip()
 
     def set_ready(self, pod: str, *, is_ready: bool) -> None:
         """Begin or end to send requests to a pod; one that is not here (any more) is passed over."""
@@ -156,6 +158,7 @@ class Engines:
         self._end(at)
         self.counts = self.counts.without(at)
         self._arrange((*self._engines[:at], *self._engines[at + 1 :]))
+        self._equip()
 
     def _end(self, at: int) -> None:
         """Count what a pod still holds: as completed where that is less than half a request, else as cut."""
@@ -178,7 +181,7 @@ class Engines:
             mixes = self._demand.mixes(self._now_s)
             if mixes != self._mixes:
                 self._mixes = mixes
-                self._arrange(self._engines)
+                self._equip()
             seconds = min(left, TRACE_STEP_S - self._now_s % TRACE_STEP_S)
             self._serve(self._demand.seconds(self._now_s, seconds))
             self._now_s += seconds
@@ -243,6 +246,7 @@ class Engines:
         self.tally.by_standby += self._by_workload(completed * self._is_standby)
 
     def _arrange(self, engines: tuple[_Engine, ...]) -> None:
+        """Take in which pods there are, and who of them is sent requests and serves."""
         self._engines = engines
         self.names = tuple(engine.pod for engine in engines)
         self.owners = tuple(self.workloads[engine.row] for engine in engines)
@@ -257,6 +261,10 @@ class Engines:
         self._is_standby = np.array([engine.is_standby for engine in engines], dtype=np.float64)
         self._has_no_pod = taking == 0
         self._shares = takes / np.maximum(taking, 1.0)[:, np.newaxis]
+
+    def _equip(self) -> None:
+        """Take in how fast engines are, and what they are held to: the same whoever of them is ready."""
+        engines = self._engines
         self._pace = pace_of([(engine.law, engine.kv_tokens, self._mixes[engine.row]) for engine in engines])
         self._limits = limits_of([self.workloads[engine.row].slo for engine in engines])
 

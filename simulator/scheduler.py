@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from actuator.mechanisms.device_plugin import asks_plugin
 from actuator.mechanisms.dra import DRIVER, Ask, ask_of
-from actuator.objects.allocations import allocated, allocated_ids, granted, results_of
+from actuator.objects.allocations import AllocationReader, allocated_ids, granted, results_of
 from actuator.objects.holds import shut_by
-from actuator.objects.hosts import host_amount, hosts_of
+from actuator.objects.hosts import HostReader, host_amount
 from actuator.objects.places import places_of
 from actuator.objects.slices import SliceReader, shared_device
 from fleet.devices import Device, DeviceId, Ledger, Pool, first_fit, in_order_of_trial, ledger_of
@@ -42,7 +43,7 @@ class Scheduler:
         self._clock = clock
         self._delays = delays
         self._name = name
-        self._slices = SliceReader()
+        self._slices, self._hosts, self._holdings = SliceReader(), HostReader(), AllocationReader()
         self._queue: WorkQueue[Name] = WorkQueue(clock, self._schedule)
         self._unschedulable: dict[Name, Json] = {}
         self._held: set[Name] = set()
@@ -134,20 +135,24 @@ class Scheduler:
         """
         inventory = self._slices.read(self._api.list(SLICE))
         if allocated_ids(claim):
-            held = (inventory.held(result) for result in granted(claim))
-            devices = tuple(device for device in held if device is not None)
+            given = (inventory.held(result) for result in granted(claim))
+            devices = tuple(device for device in given if device is not None)
             return (devices, results_of(claim)[0]["request"]) if devices else None
-        ledger = ledger_of(inventory.pools, allocated(self._api.list(CLAIM), inventory))
         nodes, pods = self._api.list(NODE), self._api.list(POD)
-        hosts = hosts_of(nodes, pods, "")
+        hosts = self._hosts.read(nodes, pods, "")
         asked = host_amount(pod["spec"])
         closed = places_of(nodes).closed_to(pod["spec"])
         usable = {node for node, host in hosts.items() if not host.lacks_for(asked)} - closed
         pools = [pool for pool in inventory.pools if pool.node in usable]
-        order = in_order_of_trial(pools, ledger, company(pod, pods), kin(pod, pods, nodes))
+        held: defaultdict[str, list[Device]] = defaultdict(list)
+        for device in self._holdings.read(self._api.list(CLAIM), inventory):
+            held[device.pool].append(device)
+        taken = Ledger({}, {pool: frozenset(device.name for device in there) for pool, there in held.items()})
+        order = in_order_of_trial(pools, taken, company(pod, pods), kin(pod, pods, nodes))
         ask = _ask(claim)
         shut = self._shut(ask)
-        found = (_first_offer(pool, ledger, ask, shut) for pool in order)
+        # What is left of a pool is reckoned where its turn comes: mostly the first has room.
+        found = (_first_offer(pool, ledger_of([pool], held[pool.name]), ask, shut) for pool in order)
         offers = (offer for offer in found if offer is not None)
         if not ask.others:
             return next(offers, None)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
+from operator import itemgetter
 from uuid import NAMESPACE_OID, uuid5
 
+from actuator.manifest import labels_of
 from fleet.errors import ConflictError, RefusedError
 from simulator.admission import SYSTEM_FIELDS, granted_s, is_spent, refuse_immutable, refuse_invalid
 from simulator.api import BINDING, KINDS, NODE, POD, Change, Event, Json, Kind, kind_of, timestamp
@@ -35,6 +38,9 @@ class ObjectStore:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._objects: dict[Kind, dict[tuple[str, str], Json]] = {kind: {} for kind in KINDS.values()}
+        # Names in order, and objects by each of their labels: lists are made of these.
+        self._named: dict[Kind, list[tuple[str, str]]] = {kind: [] for kind in KINDS.values()}
+        self._labelled: defaultdict[tuple[Kind, str, str], dict[tuple[str, str], Json]] = defaultdict(dict)
         self._listed: dict[Kind, dict[str | None, Sequence[Json]]] = {}
         self._owned: defaultdict[str, dict[_Key, None]] = defaultdict(dict)
         self._alive: set[str] = set()
@@ -55,15 +61,20 @@ class ObjectStore:
         self, kind: Kind, namespace: str | None = None, labels: Mapping[str, str] | None = None
     ) -> Sequence[Json]:
         """Return what carries these labels, by namespace and name; of all namespaces if none is given."""
-        listed = self._listed.setdefault(kind, {})
-        if namespace not in listed:
-            found = sorted(key for key in self._objects[kind] if namespace in {None, key[0]})
-            listed[namespace] = [self._objects[kind][key] for key in found]
-        bodies = listed[namespace]
         if labels:
-            wanted = labels.items()
-            bodies = [body for body in bodies if wanted <= body["metadata"].get("labels", {}).items()]
-        return bodies
+            return self._carrying(kind, namespace, labels)
+        listed, bodies = self._listed.setdefault(kind, {}), self._objects[kind]
+        if namespace not in listed:
+            named = self._named[kind]
+            listed[namespace] = [bodies[key] for key in named if namespace in {None, key[0]}]
+        return listed[namespace]
+
+    def _carrying(self, kind: Kind, namespace: str | None, labels: Mapping[str, str]) -> Sequence[Json]:
+        """Return what carries these labels; linear in what carries the rarest of them."""
+        rarest = min((self._labelled.get((kind, *label), {}) for label in labels.items()), key=len)
+        found = (item for item in rarest.items() if namespace in {None, item[0][0]})
+        wanted = labels.items()
+        return [body for _, body in sorted(found, key=itemgetter(0)) if wanted <= labels_of(body).items()]
 
     def watch(self, kind: Kind, on_event: Callable[[Event], None]) -> None:
         """Report every object that exists as added, then every change; delivered by the clock, at once."""
@@ -208,10 +219,25 @@ class ObjectStore:
         stored: Json = freeze(
             {**body, "metadata": {**body["metadata"], "resourceVersion": str(self._version)}}
         )
+        self._index(key, self._objects[key[0]].get(key[1:]), stored)
         self._objects[key[0]][key[1:]] = stored
-        self._listed.pop(key[0], None)
         self._announce(key[0], Event(change, stored))
         return stored
+
+    def _index(self, key: _Key, old: Json | None, new: Json | None) -> None:
+        """Have lists show an object as it is now, `None` = not there; lists that were given out stay."""
+        kind, name = key[0], key[1:]
+        self._listed.pop(kind, None)
+        if old is None:
+            insort(self._named[kind], name)
+        else:
+            for label in labels_of(old).items():
+                del self._labelled[kind, *label][name]
+        if new is None:
+            del self._named[kind][bisect_left(self._named[kind], name)]
+        else:
+            for label in labels_of(new).items():
+                self._labelled[kind, *label][name] = new
 
     def _adopt(self, key: _Key, body: Json) -> None:
         """Note whose object this is; one that is born without a living owner does not live long."""
@@ -225,7 +251,7 @@ class ObjectStore:
     def _remove(self, key: _Key) -> None:
         self._version += 1
         body = self._objects[key[0]].pop(key[1:])
-        self._listed.pop(key[0], None)
+        self._index(key, body, None)
         self._announce(key[0], Event(Change.DELETED, body))
         self._alive.discard(body["metadata"]["uid"])
         for owner in body["metadata"].get("ownerReferences", ()):

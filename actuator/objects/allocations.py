@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from actuator.manifest import Json
 from actuator.mechanisms.dra import DRIVER
+from actuator.objects.changes import Changes
 from actuator.objects.slices import Inventory
 from fleet.devices import Device, DeviceId
 
@@ -29,7 +30,33 @@ def allocated_ids(claim: Json) -> list[DeviceId]:
     return [(result["pool"], result["device"]) for result in granted(claim)]
 
 
-def allocated(claims: Iterable[Json], inventory: Inventory) -> tuple[Device, ...]:
+class AllocationReader:
+    """Reads what claims hold again and again; a claim that is the same object as before is not read again."""
+
+    def __init__(self) -> None:
+        self._inventory: Inventory | None = None
+        self._changes = Changes()
+        self._held: dict[int, dict[DeviceId, Device]] = {}
+        self._devices: tuple[Device, ...] = ()
+
+    def read(self, claims: Sequence[Json], inventory: Inventory) -> tuple[Device, ...]:
+        """Return what `allocated` returns."""
+        if inventory is not self._inventory:
+            self._inventory, self._changes, self._held, self._devices = inventory, Changes(), {}, ()
+        gone, came = self._changes.since(claims)
+        for claim in gone:
+            del self._held[id(claim)]
+        for claim in came:
+            held = (inventory.held(result) for result in granted(claim))
+            self._held[id(claim)] = {device.id: device for device in held if device is not None}
+        if gone or came:
+            devices: dict[DeviceId, Device] = {}
+            for claim in claims:
+                devices.update(self._held[id(claim)])
+            self._devices = tuple(devices.values())
+        return self._devices
+
+
+def allocated(claims: Sequence[Json], inventory: Inventory) -> tuple[Device, ...]:
     """Return every published device, or part of one, that a claim holds, ours or foreign, each once."""
-    found = (inventory.held(result) for claim in claims for result in granted(claim))
-    return tuple({device.id: device for device in found if device is not None}.values())
+    return AllocationReader().read(claims, inventory)

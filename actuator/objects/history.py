@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from actuator.evidence import news, starts, unanswered
 from actuator.manifest import Json, key_of, version_of
+from actuator.objects.changes import Changes
 from actuator.objects.plans import (
     fall_of,
     first,
@@ -55,32 +56,41 @@ class History:
 NONE = History()
 """Of a workload without plans."""
 
+
 _Stamp = tuple[WorkloadKey, str]
 
 
 class PlanReader:
-    """Reads plans again and again; a workload whose plans did not change since the last time costs a look-up.
+    """Reads plans again and again; of a workload of which no plan came, changed or went nothing is read.
 
-    Plans are told apart by name and resourceVersion. What is no longer there is forgotten.
+    Plans as read back are told apart by name and resourceVersion. What is no longer there is forgotten.
     """
 
     def __init__(self) -> None:
-        self._histories: dict[tuple[_Stamp, ...], History] = {}
+        self._changes = Changes()
+        self._plans: defaultdict[WorkloadKey, dict[int, Json]] = defaultdict(dict)
+        self._histories: dict[WorkloadKey, History] = {}
         self._records: dict[_Stamp, PlanRecord] = {}
 
-    def read(self, plans: Iterable[Json]) -> Mapping[WorkloadKey, History]:
+    def read(self, plans: Sequence[Json]) -> Mapping[WorkloadKey, History]:
         """Return the history of every workload that has plans."""
-        bodies: defaultdict[WorkloadKey, list[Json]] = defaultdict(list)
-        for plan in plans:
-            bodies[target_of(plan)].append(plan)
-        stamps = {target: tuple(sorted(map(_stamp, found))) for target, found in bodies.items()}
-        self._histories = {
-            stamps[target]: self._histories.get(stamps[target]) or history_of(map(self.record, found))
-            for target, found in bodies.items()
-        }
-        held = self._records
-        self._records = {stamp: held[stamp] for found in stamps.values() for stamp in found if stamp in held}
-        return {target: self._histories[stamp] for target, stamp in stamps.items()}
+        gone, came = self._changes.since(plans)
+        for plan in gone:
+            del self._plans[target_of(plan)][id(plan)]
+        for plan in came:
+            self._plans[target_of(plan)][id(plan)] = plan
+        for target in {target_of(plan) for plan in (*gone, *came)}:
+            if self._plans[target]:
+                self._histories[target] = history_of(map(self.record, self._plans[target].values()))
+            else:
+                del self._plans[target], self._histories[target]
+        for stamp in map(_stamp, gone):
+            self._records.pop(stamp, None)
+        if len(self._records) > len(plans):
+            # Some were asked for between two readings only.
+            there = set(map(_stamp, plans))
+            self._records = {stamp: held for stamp, held in self._records.items() if stamp in there}
+        return dict(self._histories)
 
     def record(self, plan: Json) -> PlanRecord:
         """Return a plan as read back; what it said the last time if it did not change."""

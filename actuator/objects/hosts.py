@@ -6,9 +6,36 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from actuator.manifest import Json, labels_of
+from actuator.objects.changes import Changes
 from actuator.objects.pods import is_over
 from actuator.quantity import amount, milli
 from fleet.host import NOTHING, Host, HostAmount
+
+
+class HostReader:
+    """Reads nodes again and again; a pod that is the same object as before is not reckoned up again."""
+
+    def __init__(self) -> None:
+        self._changes = Changes()
+        self._taken: defaultdict[str, HostAmount] = defaultdict(HostAmount)
+        # By node what it was read from (node, what its pods take, label), and what it came to.
+        self._read: dict[str, tuple[tuple[Json, HostAmount, str], Host]] = {}
+
+    def read(self, nodes: Iterable[Json], pods: Iterable[Json], label: str) -> dict[str, Host]:
+        """Return what `hosts_of` returns."""
+        gone, came = self._changes.since(pods)
+        for pod in filter(_takes, gone):
+            self._taken[pod["spec"]["nodeName"]] -= host_amount(pod["spec"])
+        for pod in filter(_takes, came):
+            self._taken[pod["spec"]["nodeName"]] += host_amount(pod["spec"])
+        read = {}
+        for node in nodes:
+            name = node["metadata"]["name"]
+            parts = node, self._taken[name], label
+            held = self._read.get(name)
+            read[name] = held if held is not None and held[0] == parts else (parts, _host(*parts))
+        self._read = read
+        return {name: host for name, (_, host) in read.items()}
 
 
 def hosts_of(nodes: Iterable[Json], pods: Iterable[Json], label: str) -> dict[str, Host]:
@@ -21,11 +48,12 @@ def hosts_of(nodes: Iterable[Json], pods: Iterable[Json], label: str) -> dict[st
         pods: Pods of all namespaces.
         label: Node label that names the fault domain, empty = there are none.
     """
-    taken: defaultdict[str, HostAmount] = defaultdict(HostAmount)
-    for pod in pods:
-        if (node := pod["spec"].get("nodeName")) and not is_over(pod):
-            taken[node] += host_amount(pod["spec"])
-    return {node["metadata"]["name"]: _host(node, taken[node["metadata"]["name"]], label) for node in nodes}
+    return HostReader().read(nodes, pods, label)
+
+
+def _takes(pod: Json) -> bool:
+    """Return whether a pod takes anything of a node: it has one, and has not ended."""
+    return bool(pod["spec"].get("nodeName")) and not is_over(pod)
 
 
 def _host(node: Json, taken: HostAmount, label: str) -> Host:

@@ -33,6 +33,11 @@ def memory_of(text: str) -> int | None:
     return (int(text) or None) if re.fullmatch(r"[0-9]+", text) else None
 
 
+def in_queues(pods: Iterable[Json]) -> list[Json]:
+    """Return the pods that name a queue."""
+    return [pod for pod in pods if labels_of(pod).get(QUEUE)]
+
+
 def queued(pods: Iterable[Json], nodes: Iterable[Json], ours: Collection[WorkloadKey]) -> dict[str, float]:
     """Return the GPUs that bound pods of others count with, by the queue that they name.
 

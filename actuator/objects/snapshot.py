@@ -8,15 +8,13 @@ from functools import partial
 from itertools import chain
 
 from actuator.manifest import Json
-from actuator.objects.allocations import allocated
 from actuator.objects.beside import ALONE, Beside
 from actuator.objects.breaches import breaches
-from actuator.objects.history import NONE, History, with_history
+from actuator.objects.history import NONE, with_history
 from actuator.objects.holds import holds_of
-from actuator.objects.hosts import hosts_of
 from actuator.objects.places import places_of
 from actuator.objects.plugged import plugged
-from actuator.objects.queued import queued
+from actuator.objects.queued import in_queues, queued
 from actuator.objects.readers import Readers
 from actuator.objects.slices import publishing
 from actuator.objects.standings import Observer
@@ -77,7 +75,7 @@ def fleet_of(
     """
     kept = readers.kept
     inventory = readers.slices.read(snapshot.slices)
-    plugs = kept.of(plugged, snapshot.nodes, snapshot.pods, publishing(snapshot.slices))
+    plugs = kept.of(plugged, snapshot.nodes, snapshot.pods, kept.of(publishing, snapshot.slices))
     observer = kept.of(
         Observer,
         inventory,
@@ -87,7 +85,7 @@ def fleet_of(
         snapshot.claims,
         snapshot.budgets,
         kept.of(Scalings, snapshot.autoscalers, snapshot.scaled_objects),
-        kept,
+        readers.indexed,
     )
     held = {pool.node for pool in inventory.pools + plugs.pools}
     with_cards = [node for node in snapshot.nodes if node["metadata"]["name"] in held]
@@ -99,43 +97,41 @@ def fleet_of(
     observer.beside = beside
     readers.standings.turn((inventory, plugs, observer.places, fault_domain))
     histories = kept.of(readers.plans.read, snapshot.plans)
+    readers.dated.turn(())
     standings, refused = [], {}
     for key in workloads:
-        history = histories.get(key, NONE)
         try:
-            parts = (history, *observer.parts(key))
-            standing = readers.standings.read(key, parts, partial(_standing, observer, key, history))
+            found = readers.standings.read(key, observer.parts(key), partial(observer.standing, key))
         except RefusedError as error:
             refused[key] = str(error)
             continue
-        if standing is not None:
-            standings.append(standing)
+        if found is not None:
+            # Trials are noted in plans each minute, while nothing else of a workload changes.
+            history = histories.get(key, NONE)
+            standings.append(readers.dated.read(key, (found, history), partial(with_history, found, history)))
     return Fleet(
         version=snapshot.version,
         gpus=inventory.gpus + plugs.gpus,
         pools=inventory.pools + plugs.pools,
         allocated=(
-            *kept.of(allocated, snapshot.claims, inventory),
+            *readers.holdings.read(snapshot.claims, inventory),
             *chain.from_iterable(plugs.held.values()),
         ),
         standings=tuple(standings),
         refused=refused,
         barred=inventory.barred,
-        hosts=kept.of(hosts_of, with_cards, snapshot.pods, fault_domain),
+        hosts=readers.hosts.read(with_cards, snapshot.pods, fault_domain),
         holds=holds_of(snapshot.taint_rules),
         breaches=breaches(snapshot.taint_rules, snapshot.claims),
-        queued=kept.of(_queued, snapshot.pods, snapshot.nodes, tuple(standings)),
+        queued=kept.of(_queued, kept.of(in_queues, snapshot.pods), snapshot.nodes, tuple(standings)),
     )
-
-
-def _standing(observer: Observer, key: WorkloadKey, history: History) -> Standing | None:
-    standing = observer.standing(key)
-    return None if standing is None else with_history(standing, history)
 
 
 def _queued(
     pods: Sequence[Json], nodes: Sequence[Json], standings: Sequence[Standing]
 ) -> Mapping[str, float]:
+    if not pods:
+        return {}
     ours = {
         WorkloadKey(standing.key.namespace, replica.pod)
         for standing in standings

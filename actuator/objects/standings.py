@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +11,6 @@ from actuator.manifest import (
     VARIANT_LABEL,
     Json,
     by_namespace,
-    key_of,
     labels_of,
     seconds_of,
     version_of,
@@ -30,8 +29,7 @@ from actuator.objects.groups import (
 )
 from actuator.objects.holds import may_take_held
 from actuator.objects.hosts import host_amount
-from actuator.objects.indexed import boards, by_key, by_name, by_owner, living
-from actuator.objects.kept import Kept
+from actuator.objects.indexed import Indexed, boards
 from actuator.objects.places import Places
 from actuator.objects.plugged import Plugged
 from actuator.objects.pods import grace_s, true_condition
@@ -87,24 +85,22 @@ class Observer:
     def __init__(
         self,
         inventory: Inventory,
-        deployments: Iterable[Json],
+        deployments: Sequence[Json],
         templates: Iterable[Json],
         pods: Iterable[Json],
         claims: Iterable[Json],
         budgets: Iterable[Json] = (),
         scalings: Scalings | None = None,
-        kept: Kept | None = None,
+        indexed: Indexed | None = None,
     ) -> None:
-        kept = kept or Kept()
+        indexed = indexed or Indexed()
+        indexed.follow(deployments, templates, pods, claims)
         self.plugs, self.fault_domain, self.places, self.beside = Plugged(), "", Places(), ALONE
         self._inventory = inventory
-        self._boards = kept.of(boards, inventory)
+        self._boards = boards(inventory)
         self._gpus = inventory.gpu_by_uuid()
-        self._deployments = {key_of(body): body for body in deployments}
-        self._owned = by_owner(self._deployments.values())
-        self._pods = kept.of(living, pods)
-        self._templates = kept.of(by_name, templates)
-        self._claims = kept.of(by_key, claims)
+        self._indexed = indexed
+        self._deployments, self._claims, self._pods = indexed.deployments, indexed.claims, indexed.pods
         self._budgets = by_namespace(budgets)
         self._scalings = scalings or Scalings()
         self._parts: dict[WorkloadKey, tuple[object, ...]] = {}
@@ -134,9 +130,10 @@ class Observer:
             for body in own
             for claim in body["spec"]["template"]["spec"].get("resourceClaims") or ()
         ]
-        templates = self._templates.get(key.namespace, {}).values()
+        templates = self._indexed.templates_of(key.namespace)
+        named = [templates.get(name) for body in own for name in _templates_named(body)]
         scalers = tuple(map(self._scalings.of, own))
-        return (own, pods, claims, tuple(templates), self._budgeted(own), scalers, tuple(left_out))
+        return (own, pods, claims, named, self._budgeted(own), scalers, tuple(left_out))
 
     def standing(self, key: WorkloadKey) -> Standing | None:
         """Return how a workload stands, `None` if it has no Deployment.
@@ -182,8 +179,7 @@ class Observer:
 
     def _copies(self, base: Json) -> list[Json]:
         """Return the copies of a Deployment, by name."""
-        owned = self._owned.get(base["metadata"]["uid"], ())
-        return sorted((body for body in owned if is_variant_of(body, base)), key=key_of)
+        return [body for body in self._indexed.owned_by(base) if is_variant_of(body, base)]
 
     def _budgeted(self, bodies: Sequence[Json]) -> tuple[DisruptionBudget, ...]:
         """Return the budgets of the pods of a Deployment and its copies, in pods."""
@@ -208,7 +204,7 @@ class Observer:
     ) -> Variant:
         meta = deployment["metadata"]
         refuse_shared(deployment, self._claims)
-        templates = self._templates.get(meta["namespace"], {})
+        templates = self._indexed.templates_of(meta["namespace"])
         got: Callable[[Json], _Got] = self._plugged
         claim, ask = ("", None) if is_plugged(deployment, templates) else gpu_claim(deployment, templates)
         rollout = NONE
@@ -341,6 +337,13 @@ class Observer:
         if profile != WHOLE and len(devices) > 1:
             return None
         return Shape(boards.pop(), profile, len(devices))
+
+
+def _templates_named(body: Json) -> Iterator[str]:
+    """Yield the claim templates from which the pods of an object get claims, of a group all its pods."""
+    for made in (body, workers_of(body)) if size_of(body) > 1 else (body,):
+        for claim in made["spec"]["template"]["spec"].get("resourceClaims") or ():
+            yield claim.get("resourceClaimTemplateName") or ""
 
 
 def _of_groups(budgets: Iterable[DisruptionBudget], size: int) -> tuple[DisruptionBudget, ...]:

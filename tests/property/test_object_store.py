@@ -96,7 +96,7 @@ class StoreMachine(RuleBasedStateMachine):
         if in_status:
             edited["status"] = {"word": word}
         else:
-            edited["metadata"]["labels"] = {"word": word}
+            edited["metadata"]["labels"] = {"word": word, "kind": body["kind"]}
             edited["metadata"]["finalizers"] = []
         try:
             written = (self.store.replace_status if in_status else self.store.replace)(edited)
@@ -122,6 +122,19 @@ class StoreMachine(RuleBasedStateMachine):
         self.clock.run_until(self.clock.now_s)
         listed = [*self.store.list(POD), *self.store.list(CLAIM)]
         assert {(body["kind"], body["metadata"]["name"]): body for body in listed} == self.told
+
+    @invariant()
+    def labels_narrow_down_what_is_listed(self):
+        for kind in (POD, CLAIM):
+            for labels in ({"word": word, "kind": kind.name} for word in "xyz"):
+                carry = [
+                    body
+                    for body in self.store.list(kind, "shop")
+                    if labels.items() <= body["metadata"].get("labels", {}).items()
+                ]
+                assert carry == self.store.list(kind, "shop", labels) == self.store.list(kind, None, labels)
+            names = [body["metadata"]["name"] for body in self.store.list(kind, "shop")]
+            assert sorted(names) == names
 
     @invariant()
     def nothing_lives_on_without_an_owner_or_a_reason(self):

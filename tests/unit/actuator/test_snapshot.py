@@ -133,6 +133,14 @@ def pair(**worker):
     }
 
 
+def workers_ask(profile):
+    """A group whose leader asks for a card, and its workers for this."""
+    device_class = "gpu.nvidia.com" if profile is None else "mig.nvidia.com"
+    asked = template("workers", claim_spec(request(device_class, profile)))
+    made = {"deployments": [groups(of="workers", leader="whole")], "pods": [], "claims": []}
+    return {**made, "templates": [*pair()["templates"], asked]}
+
+
 def by_plugin(cards):
     """A Deployment on the cards of a device plugin."""
     body = deployment()
@@ -159,6 +167,7 @@ def naming(*claims):
 FROM_TO = {
     "a claim that pods name turns out to be for a GPU": (naming(), naming(claim("of-all"))),
     "a worker of a group is not ready any more": (pair(), pair(ready=False)),
+    "workers of a group ask for something else": (workers_ask(None), workers_ask("3g.40gb")),
     "a node lets pods in no more": (tainted(), tainted(TAINT)),
     "a device plugin offers nothing any more": (by_plugin(1), {**by_plugin(1), "nodes": []}),
     **{what: ({}, now) for what, now in CHANGES.items()},

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from allocator.need import Timing
 from fleet.host import Host
-from foreslice.terms import gathered, seen_of
-from tests.builders.deciding import workload
-from tests.builders.fleet import fleet, running, standing
+from foreslice.terms import gathered, seen_of, terms_of
+from tests.builders.deciding import need, workload
+from tests.builders.fleet import fleet, key, running, standing
+from tests.builders.standby import outlook
 
 ASK = "serving/chat: its own Deployment does not ask for other fault domains"
 ONE = "serving/chat: all replicas stand in fault domain a"
@@ -50,3 +52,20 @@ def test_what_the_owner_made_beside_it_has_to_ask_for_other_domains_too():
 def test_what_of_the_settings_is_left_out_is_said():
     scene = running(fleet(1), standing("chat", "1 x whole", left_out=("variants: a", "variants: b")))
     assert ["serving/chat: variants: a", "serving/chat: variants: b"] == list(seen_of([workload()], scene))
+
+
+def test_what_must_hold_is_worked_out_of_those_that_are_asked_about():
+    chat, code, gone = (key(name) for name in ("chat", "code", "gone"))
+    scene = running(fleet(2), standing("chat", "1 x whole"), standing("code", "1 x whole"))
+    # Of `code` nothing is known but that it is there: who asks about it fails.
+    known = {chat: outlook(work=(0.2, 0.4))}
+    needs, timing = {chat: need("chat", 0.5, keep=0.7)}, {chat: Timing(trial_s=77.0)}
+    terms = terms_of([workload("chat"), workload("code")], scene, known, needs, {}, timing)
+
+    assert ([chat, code], 2) == (list(terms), len(terms))
+    assert (True, True, False) == (chat in terms, code in terms, gone in terms)
+    assert (0.7, 77.0) == (terms[chat].need_keep, terms[chat].trial_s)
+    assert terms[chat] is terms.get(chat)
+    with pytest.raises(KeyError):
+        terms[code]
+    assert terms.get(gone) is None
