@@ -90,7 +90,7 @@ def _places(fleet: Fleet, per_node: int) -> dict[str, int]:
     what is free for its own, and two at once on one card take it twice. Which card a pod gets is not said.
     """
     cards = Counter(gpu.node for gpu in fleet.gpus)
-    sliced = {pool.node for pool in fleet.pools if any(device.kind == "share" for device in pool.devices)}
+    sliced = {pool.node for pool in fleet.pools if pool.has_shares}
     return {node: min(per_node, n) if node in sliced else per_node for node, n in cards.items()}
 
 

@@ -1,10 +1,10 @@
-"""Frozen dataclasses to plain JSON values and back, exactly."""
+"""Frozen dataclasses and named tuples to plain JSON values and back, exactly."""
 
 from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -18,8 +18,8 @@ DERIVED = types.MappingProxyType({"is_derived": True})
 
 def encode(value: object) -> Json:
     """Return a value as JSON; mappings become lists of pairs, sets sorted lists, enums their values."""
-    if is_dataclass(value):
-        return {field.name: encode(getattr(value, field.name)) for field in _written(value)}
+    if is_dataclass(value) or _is_named(type(value)):
+        return {name: encode(getattr(value, name)) for name in _written(type(value))}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
@@ -40,7 +40,7 @@ def decode(kind: Any, data: Json) -> Any:  # noqa: ANN401 -- the value is of the
     origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return None if data is None else decode(next(one for one in args if one is not types.NoneType), data)
-    if is_dataclass(kind):
+    if is_dataclass(kind) or _is_named(kind):
         return _instance(kind, data)
     if origin is not None:
         return _collection(origin, args, data)
@@ -65,14 +65,20 @@ def _collection(origin: Any, args: tuple[Any, ...], data: Json) -> Any:  # noqa:
 
 def _instance(kind: Any, data: Json) -> Any:  # noqa: ANN401 -- as `decode`
     hints = _hints(kind)
-    names = {field.name for field in _written(kind)}
+    names = set(_written(kind))
     if not isinstance(data, dict) or set(data) != names:
         raise ValueError(f"{kind.__name__} has {', '.join(sorted(names))}")
     return kind(**{name: decode(hints[name], value) for name, value in data.items()})
 
 
-def _written(kind: Any) -> list[Field[Any]]:  # noqa: ANN401 -- a dataclass or one of its instances
-    return [field for field in fields(kind) if field.metadata != DERIVED]
+def _is_named(kind: Any) -> bool:  # noqa: ANN401 -- whatever is written or read
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _written(kind: Any) -> list[str]:  # noqa: ANN401 -- a dataclass or a named tuple
+    if _is_named(kind):
+        return list(kind._fields)
+    return [field.name for field in fields(kind) if field.metadata != DERIVED]
 
 
 @lru_cache(maxsize=128)

@@ -189,6 +189,11 @@ class Pool:
         return _parts(found, dict(request.amounts)) if request.amounts else found
 
     @cached_property
+    def has_shares(self) -> bool:
+        """Whether devices of it are parts of cards that nothing keeps their tenants to."""
+        return any(device.kind == "share" for device in self.devices)
+
+    @cached_property
     def _alike(self) -> Mapping[tuple[str, str | None], Sequence[Device]]:
         """Devices by kind and profile, and all of a kind under `None`; a card's instances are many."""
         found: defaultdict[tuple[str, str | None], list[Device]] = defaultdict(list)

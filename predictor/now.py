@@ -23,6 +23,7 @@ UNBOUND = Slo()
 Pod = Mapping[Signal, Sample]
 
 _ABSENT, _EMPTY = Unknown(Reason.ABSENT), Unknown(Reason.EMPTY)
+_NOT_EXPORTED = Unknown(Reason.NOT_EXPORTED)
 
 _VITAL = (
     Signal.COMPLETIONS,
@@ -80,7 +81,7 @@ def now_reading(
         *_censoring(pods, routers, waiting),
         *_missed(pods, slo),
     )
-    is_running = running == Unknown(Reason.NOT_EXPORTED) or known(running) == 0.0
+    is_running = running == _NOT_EXPORTED or known(running) == 0.0
     mix = _mix(pods.values()) or last_mix
     answered = frozenset(name for name, pod in pods.items() if _answers(pod))
     slow = frozenset(name for name, pod in pods.items() if _is_slow(pod, slo))
@@ -155,7 +156,7 @@ def _is_known(pod: Pod, signal: Signal) -> bool:
 
 
 def _is_exported(pod: Pod, signal: Signal) -> bool:
-    return signal in pod and pod[signal] != Unknown(Reason.NOT_EXPORTED)
+    return signal in pod and pod[signal] != _NOT_EXPORTED
 
 
 def _sample(pod: Pod, signal: Signal) -> Sample:

@@ -32,6 +32,13 @@ def on(body, node=NODE, cpu="2", **labels):
     return {**body, "metadata": {**body["metadata"], "labels": {**body["metadata"]["labels"], **labels}}}
 
 
+def queued(body):
+    """A pod that counts with a card in a queue."""
+    body = on(body, **{QUEUE: "q"})
+    body["spec"]["containers"][0]["resources"]["limits"] = {"nvidia.com/gpu": "1"}
+    return body
+
+
 def room(cores, *taints):
     status = {"allocatable": {"cpu": cores, "memory": "64Gi", "pods": "110"}}
     return {"metadata": {"name": NODE}, "spec": {"taints": list(taints)}, "status": status}
@@ -59,9 +66,11 @@ KINDS = {
     ],
     "pods": [
         versions(pod("a"), on(pod("a")), on(pod("a", ready=False)), on(pod("a", phase="Succeeded"))),
-        versions(on(pod("b")), pod("b", leaving=True), on(pod("b", app="mistral"), cpu="7")),
+        versions(
+            on(pod("b")), queued(pod("b")), pod("b", leaving=True), on(pod("b", app="mistral"), cpu="7")
+        ),
         versions(on(pod("c", variant="llama-copy")), on(pod("c", variant=None))),
-        versions(on(pod("d", namespace="apart"), cpu="11"), on(pod("d", namespace="apart"), **{QUEUE: "q"})),
+        versions(on(pod("d", namespace="apart"), cpu="11"), queued(pod("d", namespace="apart"))),
         versions(on(pod("e"), **{"foreslice.dev/standby": "s"}), on(pod("e"))),
         versions(LEADER),
         versions(WORKER),

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from typing import NamedTuple
 
 import pytest
 
@@ -53,6 +54,21 @@ WHOLE = Outer(
 
 def test_what_is_encoded_and_read_as_json_is_decoded_to_the_same():
     assert WHOLE == decode(Outer, json.loads(json.dumps(encode(WHOLE))))
+
+
+class Named(NamedTuple):
+    space: str
+    inner: Inner
+
+
+def test_a_named_tuple_is_written_by_name_like_a_dataclass():
+    written = encode(Named("shop", ONE))
+
+    assert {"space": "shop", "inner": {"name": "a", "size": 1.5}} == written
+    read = decode(Named, written)
+    assert (Named, Named("shop", ONE)) == (type(read), read)
+    with pytest.raises(ValueError, match="Named has inner, space"):
+        decode(Named, ["shop", ONE])
 
 
 @dataclass(frozen=True)

@@ -160,6 +160,18 @@ def test_a_pod_starts_with_empty_counters():
     assert [0.0] == made.counts.completions.tolist()
 
 
+def test_those_that_stay_keep_their_own_pace_when_another_stops():
+    made = engines(constant(1, 60), pods=1)
+    half = Shape("h100-80gb", "3g.40gb")
+    made.start("a-half", workload().key, half)
+    made.set_ready("a-half", is_ready=True)
+    whole, halved = made.pace.kv_use_per_request
+    made.stop("a-0")
+    assert (whole != halved, [halved]) == (True, list(made.pace.kv_use_per_request))
+    made.advance(60)
+    assert made.tally.offered[0] == pytest.approx(made.tally.completed[0] + made.in_service()[0])
+
+
 def test_a_pod_is_up_from_the_moment_it_was_ready_until_it_stops():
     made = engines(constant(1, 10), pods=1)
     made.start("a-1", workload().key, WHOLE)
