@@ -8,6 +8,7 @@ from actuator.manifest import VARIANT_LABEL
 from actuator.mechanisms.device_plugin import PRODUCT_LABEL
 from actuator.objects.history import PlanReader
 from actuator.objects.plans import plan_of, status_of
+from actuator.objects.queued import QUEUE
 from actuator.objects.readers import Readers
 from actuator.objects.snapshot import Snapshot, fleet_of
 from actuator.ports import StepRecord
@@ -81,6 +82,18 @@ def test_the_reader_is_used_from_one_view_to_the_next():
 
     assert views[0].pools is views[1].pools
     assert views[0].standings[0] is views[1].standings[0]
+
+
+def test_pods_of_others_count_in_the_queue_that_they_name_and_ours_by_what_they_run_on():
+    def in_queue(body):
+        body["metadata"]["labels"][QUEUE] = "team"
+        engine = {"name": "vllm", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+        return {**body, "spec": {"nodeName": "node-h100-dynamic", "containers": [engine]}}
+
+    pods = [in_queue(pod("a")), in_queue(pod("b", app="foreign")), pod("c", app="foreign")]
+
+    assert {"team": 1.0} == fleet(pods=pods).queued
+    assert {} == fleet(pods=[pods[0], pods[2]]).queued
 
 
 BUDGET = {
