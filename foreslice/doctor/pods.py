@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from actuator.manifest import Json
+from actuator.manifest import Json, tolerates
 from foreslice.doctor.claims import CARDS, VERSION, cards_asked, claim_spec_of, least_memory_bytes
 from foreslice.doctor.engines import LEAST_MEMORY, Served, served_by, spread_over
 from foreslice.doctor.sheet import Sheet
@@ -52,7 +52,7 @@ def correct_pod(sheet: Sheet, templates: Mapping[str, Json]) -> list[Json]:
         if name and name not in templates and all(name != each["metadata"]["name"] for each in made):
             what = f"claim template {name} is not in this file"
             sheet.hint("elsewhere", path, what, "have it in the same namespace, or the pods stay pending")
-    if spec.get("resourceClaims") and not any(_tolerates(each) for each in spec.get("tolerations") or []):
+    if spec.get("resourceClaims") and not any(_may_stand(each) for each in spec.get("tolerations") or []):
         what = f"nodes with GPUs are often tainted with {_TAINT}, which a claim does not tolerate by itself"
         sheet.hint("toleration", f"{path}.tolerations", what, "add a toleration where your nodes are")
     return made
@@ -194,5 +194,7 @@ def _template(name: str, namespace: str | None, cards: int) -> Json:
     }
 
 
-def _tolerates(toleration: Json) -> bool:
-    return toleration.get("key") in {_TAINT, None} and toleration.get("effect") in {None, "NoSchedule"}
+def _may_stand(toleration: Json) -> bool:
+    """Return whether pods may stand on nodes with GPUs; which value the taint has there is not known."""
+    taint = {"key": _TAINT, "value": toleration.get("value"), "effect": "NoSchedule"}
+    return tolerates([toleration], taint)

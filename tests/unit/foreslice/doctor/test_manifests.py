@@ -61,6 +61,26 @@ def pod(claims=("gpu",), **container):
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
 
 
+@pytest.mark.parametrize(
+    ("toleration", "is_named"),
+    [
+        ({"key": "nvidia.com/gpu", "operator": "Exists"}, False),
+        ({"operator": "Exists"}, False),
+        ({"key": "", "operator": "Exists", "effect": ""}, False),
+        ({"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}, False),
+        ({"key": "nvidia.com/gpu", "operator": "Equal", "value": "true"}, False),
+        ({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoExecute"}, True),
+        ({"key": "other", "operator": "Exists"}, True),
+        ({"effect": "NoSchedule"}, True),
+        ({"key": "nvidia.com/gpu", "operator": "Lt", "value": "3"}, True),
+    ],
+)
+def test_pods_that_do_not_tolerate_the_taint_of_nodes_with_gpus_are_told_so(toleration, is_named):
+    body = pod()
+    body["spec"]["tolerations"] = [toleration]
+    assert is_named is ("toleration" in codes(examine([template(), body])))
+
+
 class TestPastedManifests:
     def test_a_template_by_attribute(self):
         found = examine(pasted("attribute-template.yaml"))
