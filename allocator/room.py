@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from allocator.full import Ask, Full
 from allocator.market import NO_MARKET, NO_TEAMS, Market, Teams
@@ -196,6 +197,22 @@ def request_of(shape: Shape, products: tuple[str, ...]) -> DeviceRequest:
     if shape.is_whole:
         return DeviceRequest("gpu", None, products, count=shape.cards)
     return DeviceRequest("share" if shape.hundredths else "mig", shape.profile, products)
+
+
+def is_offered(fleet: Fleet, shape: Shape) -> bool:
+    """Return whether some node offers what a replica of a shape asks for, taken or free.
+
+    Cards that are cut beforehand offer what they are cut into and nothing else; where nothing is cut yet and
+    claims may cut it, all that can be cut is offered.
+    """
+    products = {board.id: board.product_names for board in fleet.boards()}
+    if shape.board not in products or shape in fleet.barred:
+        return False
+    request = request_of(shape, products[shape.board])
+    return any(
+        sum(1 for _ in islice(pool.asked_for(request), request.count)) == request.count
+        for pool in fleet.pools
+    )
 
 
 def room_of(fleet: Fleet, workloads: Iterable[Workload] = (), market: Market = NO_MARKET) -> Room:

@@ -17,6 +17,7 @@ from allocator.decide import Decision, Question, plan
 from allocator.need import Need
 from allocator.offers import Offers
 from allocator.packing.transition import Act, Transition
+from allocator.room import is_offered
 from allocator.starts import latest_starts
 from allocator.target import Target, target, way_to
 from fleet.errors import InputError, UnavailableError
@@ -179,7 +180,11 @@ def _workload(
         "short": aim.short.get(key, 0.0),
         "bound_by": _bound_by(goal, offers, need, workload),
         "alternatives": [
-            {"configuration": str(one), "cards": aim.price(one)}
+            {
+                "configuration": str(one),
+                "cards": aim.price(one),
+                "is_offered": all(is_offered(question.fleet, shape) for shape in one),
+            }
             for one in _alternatives(offers, need, workload, aim, goal)
         ],
         "next": str(decision.goal) if decision else None,

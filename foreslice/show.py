@@ -14,7 +14,9 @@ from rich.text import Text
 
 from actuator.outcome import StepResult
 from allocator.decide import Decision
+from allocator.room import is_offered
 from fleet.codec import encode
+from fleet.shape import Configuration
 from fleet.workload import Workload
 from foreslice.outlook import Outlook
 from foreslice.tick import Tick
@@ -113,18 +115,35 @@ def _need(tick: Tick, workload: Workload) -> dict[str, Any]:
     return {
         "need": {"up": need.up, "keep": need.keep, "reactive": need.reactive},
         "demand_from": tick.readings[workload.key].origin if workload.key in tick.readings else None,
-        "cheapest": _cheapest(tick, workload),
+        **dict(zip(("cheapest", "cheapest_if_cut_anew"), _cheapest(tick, workload), strict=True)),
         "distrust": list(need.distrust),
     }
 
 
-def _cheapest(tick: Tick, workload: Workload) -> str | None:
-    """Return what would carry need-keep at the least price, whatever stands; `None` if nothing would."""
-    need, outlook = tick.needs.get(workload.key), tick.outlooks.get(workload.key)
+def _cheapest(tick: Tick, workload: Workload) -> tuple[str | None, str | None]:
+    """Return what would carry need-keep at the least price, whatever stands; `None` if nothing would.
+
+    The first is of what cards are cut into as they are. The second is cheaper, and takes cards that are cut
+    anew: `None` where nothing is.
+    """
+    need, outlook, fleet = tick.needs.get(workload.key), tick.outlooks.get(workload.key), tick.fleet
     if need is None or outlook is None:
-        return None
-    cheapest = next(outlook.offers.of_one_shape(need.keep, workload.limits), None)
-    return str(cheapest) if cheapest is not None else None
+        return None, None
+    carry, offered = list(outlook.offers.of_one_shape(need.keep, workload.limits)), None
+    if fleet is not None and fleet.pools:
+        carry = [one for one in carry if fleet.barred.keys().isdisjoint(one)]
+        offered = [one for one in carry if all(is_offered(fleet, shape) for shape in one)]
+    best, first = (next(iter(each), None) for each in (carry, carry if offered is None else offered))
+    return _named(first), _named(None if best is first else best)
+
+
+def _named(one: Configuration | None) -> str | None:
+    return None if one is None else str(one)
+
+
+def _cheapest_as_text(tick: Tick, workload: Workload) -> str:
+    cheapest, cut = _cheapest(tick, workload)
+    return f"{cheapest or '-'} ({cut} if cut anew)" if cut else cheapest or "-"
 
 
 def _decision(decision: Decision) -> dict[str, Any]:
@@ -154,7 +173,7 @@ def as_text(tick: Tick, workloads: Sequence[Workload]) -> RenderableType:
             forecast.rung if forecast is not None else "none",
             str(decision.start) if decision else "-",
             str(decision.goal) if decision else "-",
-            _cheapest(tick, workload) or "-",
+            _cheapest_as_text(tick, workload),
             decision.because[0] if decision and decision.because else (need.because if need else ""),
         )
     notes = [Text(condition, style="yellow") for condition in tick.conditions]

@@ -81,7 +81,8 @@ def as_text(answer: dict[str, Any]) -> Iterator[str]:
         yield f"target     {answer['target'] or '-'}, bound by {answer['bound_by']}"
         yield f"           without the forecast: {answer['without_forecast'] or '-'}"
         for other in answer["alternatives"]:
-            yield f"           or {other['configuration']}, {other['cards']:.2f} cards"
+            cut = "" if other["is_offered"] else ", if cards are cut anew"
+            yield f"           or {other['configuration']}, {other['cards']:.2f} cards{cut}"
     for line in answer["standby"]:
         yield f"standby    {line}"
     for line in answer["conditions"]:

@@ -120,11 +120,17 @@ def time_sliced(cards, replicas, node="node-0", standings=()):
 
 def consumable(cards, node="node-0"):
     """A fleet of one node of whose cards claims may have parts."""
+    return _published(static_slices(node, [Card(BOARD)] * cards, BY_MEMORY), node)
+
+
+def cut(*placements, cards=1, node="node-0"):
+    """A fleet of one node whose cards are cut beforehand, each into these."""
+    return _published(static_slices(node, [Card(BOARD, placements)] * cards), node)
+
+
+def _published(bodies, node):
     read = SliceReader().read(
-        [
-            {**body, "metadata": {"name": node, "resourceVersion": "1"}}
-            for body in static_slices(node, [Card(BOARD)] * cards, BY_MEMORY)
-        ]
+        [{**body, "metadata": {"name": node, "resourceVersion": "1"}} for body in bodies]
     )
     return Fleet("1", read.gpus, read.pools, (), ())
 

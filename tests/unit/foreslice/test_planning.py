@@ -106,6 +106,20 @@ def test_a_plan_says_target_certificate_reasons_and_what_it_were_without_the_for
     assert first["because"]
 
 
+def test_alternatives_say_whether_cards_are_cut_into_them(files, capsys, tmp_path):
+    snap, config = files(a=0.4)
+    scene = asked(a=0.4)
+    whole = [replace(p, devices=tuple(d for d in p.devices if d.kind == "gpu")) for p in scene.fleet.pools]
+    uncut = replace(scene, fleet=replace(scene.fleet, pools=tuple(whole)))
+    (tmp_path / "uncut.json").write_text(snapshot.as_text(uncut))
+    told = []
+    for file in (snap, tmp_path / "uncut.json"):
+        [first] = printed(capsys, file, config, None)["workloads"]
+        told.append({one["configuration"]: one["is_offered"] for one in first["alternatives"]})
+    assert [{True}, {False}] == [set(one.values()) for one in told]
+    assert "4 x 1g.10gb" in told[1]
+
+
 def test_the_way_is_told_move_by_move_starts_before_stops(files, capsys):
     report = printed(capsys, *files(a=0.4, b=0.4), None)
 

@@ -9,11 +9,12 @@ from actuator.outcome import Outcome, StepResult
 from allocator.decide import Decision
 from fleet.change import Step, Verb
 from fleet.demand import DemandOrigin, Drift, NowReading
+from fleet.mig import Placement
 from fleet.sample import Idle
 from foreslice import show
 from foreslice.tick import Tick
-from tests.builders.deciding import forecast, need, workload
-from tests.builders.fleet import configuration, fleet, key, running, shape, standing
+from tests.builders.deciding import forecast, need, offers, workload
+from tests.builders.fleet import configuration, cut, fleet, key, running, shape, standing
 from tests.unit.foreslice.test_telemetry import AT_S, outlook
 
 CHAT, TALK = workload("chat"), workload("talk")
@@ -113,6 +114,32 @@ def test_text_is_a_row_a_workload_then_steps_conditions_and_the_unit(tick, text)
     assert "serving/chat: scale-up chat to 2: held: not now" == step.strip()
     assert "serving/talk: no such Deployment" == condition.strip()
     assert unit.startswith("Work is in full reference replicas")
+
+
+@pytest.mark.parametrize(
+    ("seen", "cheapest", "anew", "cell"),
+    [
+        (None, "1 x 3g.40gb", None, "1 x 3g.40gb"),
+        (replace(fleet(1), pools=(), gpus=()), "1 x 3g.40gb", None, "1 x 3g.40gb"),
+        (fleet(1), "1 x 3g.40gb", None, "1 x 3g.40gb"),
+        (cut(Placement("3g.40gb", 0)), "1 x 3g.40gb", None, "1 x 3g.40gb"),
+        (cut(Placement("1g.10gb", 6)), "8 x 1g.10gb", "1 x 3g.40gb", "8 x 1g.10gb (1 x 3g.40gb if cut anew)"),
+        (cut(Placement("2g.20gb", 4)), None, "1 x 3g.40gb", "- (1 x 3g.40gb if cut anew)"),
+        (replace(fleet(1), barred={shape("3g.40gb"): "no"}), "1 x whole", None, "1 x whole"),
+    ],
+    ids=["no cluster", "no cards", "cut by claims", "cut so", "cut otherwise", "none does", "barred"],
+)
+def test_the_cheapest_is_of_what_there_is_and_what_a_cut_would_save_is_said(
+    tick, text, seen, cheapest, anew, cell
+):
+    known = replace(
+        outlook(forecast("chat", level=0.7)),
+        offers=offers({"whole": 1.0, "3g.40gb": 0.8, "1g.10gb": 0.1}),
+    )
+    there = replace(tick, fleet=seen, decisions=(), outlooks={key("chat"): known})
+    (chat, _) = show.as_json(there, (CHAT, TALK))["workloads"]
+    assert (cheapest, anew) == (chat["cheapest"], chat["cheapest_if_cut_anew"])
+    assert cell in text(there)[1]
 
 
 def test_demand_like_that_of_no_day_before_is_told_in_words(tick, text):

@@ -58,8 +58,16 @@ def test_an_explanation_has_need_forecast_and_what_would_be_done(seen):
     mix = seen.tick.outlooks[seen.workloads[0].key].mix
     assert pytest.approx(peak["requests_per_s"] * mix.prompt_tokens) == peak["prompt_tokens_per_s"]
     assert peak["is_extrapolated"] == (peak["work"] > told["forecast"]["highest_seen"])
-    assert told["alternatives"]
+    assert {True} == {other["is_offered"] for other in told["alternatives"]}
     assert [] == told["changes"]
+
+
+def test_an_alternative_that_takes_cards_cut_anew_says_so(seen):
+    told = explanation(seen, seen.workloads[0])
+    assert not any("cut anew" in line for line in as_text(told))
+    other = {"configuration": "2 x 1g.10gb", "cards": 0.25, "is_offered": False}
+    line = "           or 2 x 1g.10gb, 0.25 cards, if cards are cut anew"
+    assert line in [*as_text({**told, "alternatives": [other]})]
 
 
 def test_an_explanation_says_that_demand_is_like_that_of_no_day_before(seen):
