@@ -14,6 +14,7 @@ from actuator.kube.resources import (
     LEADER_WORKER_SETS,
     PODS,
     SCALED_OBJECTS,
+    SERVICES,
     SLICES,
     STATEFUL_SETS,
 )
@@ -60,6 +61,7 @@ def survey(server: ApiServer, namespaces: Sequence[str] = ()) -> Survey:
         claim_templates=read.some(CLAIM_TEMPLATES),
         autoscalers=read.some(AUTOSCALERS),
         scaled_objects=read.some(SCALED_OBJECTS),
+        services=read.some(SERVICES),
     )
     slices = Lister(server)
     gpus = SliceReader().read(slices.some(SLICES)).gpus

@@ -27,6 +27,7 @@ class Serving:
         pods: Names of its pods that have not ended.
         ready: Those of them that serve; of a group that is one replica its leader.
         writers: Who else writes its replicas.
+        services: Services that select its pods, by name.
     """
 
     key: WorkloadKey
@@ -37,6 +38,7 @@ class Serving:
     pods: frozenset[str]
     ready: frozenset[str]
     writers: tuple[Writer, ...]
+    services: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Objects:
     claim_templates: Sequence[Json] = ()
     autoscalers: Sequence[Json] = ()
     scaled_objects: Sequence[Json] = ()
+    services: Sequence[Json] = ()
 
 
 def servings_of(objects: Objects) -> tuple[Serving, ...]:
@@ -59,6 +62,7 @@ def servings_of(objects: Objects) -> tuple[Serving, ...]:
         pod for pod in objects.pods if not is_over(pod) and STANDBY_LABEL not in labels_of(pod)
     )
     autoscalers, scaled = by_namespace(objects.autoscalers), by_namespace(objects.scaled_objects)
+    services = by_namespace(objects.services)
     found = []
     for body, template in _templates(objects):
         key = key_of(body)
@@ -77,6 +81,11 @@ def servings_of(objects: Objects) -> tuple[Serving, ...]:
                 pods=frozenset(pod["metadata"]["name"] for pod in ours),
                 ready=frozenset(pod["metadata"]["name"] for pod in ours if _is_ready(pod)),
                 writers=writers_of(body, autoscalers[key.namespace], scaled[key.namespace]),
+                services=frozenset(
+                    service["metadata"]["name"]
+                    for service in services[key.namespace]
+                    if selects({"matchLabels": service["spec"].get("selector")}, labels_of(template))
+                ),
             )
         )
     return tuple(sorted(found, key=lambda serving: (serving.key, serving.kind)))

@@ -35,14 +35,14 @@ def settings_text(found: Discovery, *, access: dict[str, str], cluster: dict[str
     lines += [f"  {key}: {json.dumps(value)}" for key, value in access.items()]
     lines += ["", *_cluster(found, cluster), "", "acting: false", ""]
     lines += [f"# {note}" for note in found.notes]
-    sure = [workload for workload in found.workloads if not workload.unsure]
+    sure = [workload for workload in found.workloads if workload.is_usable]
     if not sure:
         lines += [
             "# Nothing is sure enough to be set: settle a workload below and take its comment marks away."
         ]
     lines.append("workloads:")
     for workload in found.workloads:
-        lines += ["", *_workload(workload)]
+        lines += ["", *_workload(workload, is_acted_on=bool(found.survey.gpus))]
     if found.unclaimed:
         lines += ["", "# Series that come from no pod with a GPU here:"]
         lines += [f"#   {line}" for line in found.unclaimed]
@@ -63,11 +63,14 @@ def _cluster(found: Discovery, cluster: dict[str, str]) -> Iterator[str]:
         yield "cluster: {kind: none, board: h100-80gb}"
 
 
-def _workload(found: Found) -> Iterator[str]:
+def _workload(found: Found, *, is_acted_on: bool) -> Iterator[str]:
     """Yield the lines of one workload; those of one that is not sure are comments, and say why first."""
     serving, proposal, engine = found.serving, found.proposal, found.proposal.engine
     for line in (*_about(found), *(f"not sure: {reason}" for reason in found.unsure)):
         yield f"  # {line}"
+    if found.variant_of:
+        yield f"  # It serves what {found.variant_of} serves, behind one Service, and is in its `variants`."
+        return
     limits = _limits(found)
     lines = [
         f"  - name: {json.dumps(serving.key.name)}",
@@ -78,6 +81,7 @@ def _workload(found: Found) -> Iterator[str]:
         else "    match: {} # labels of its series",
         *([f"    engine: {engine.name}"] if engine is not None and engine.needs_match else []),
         _SLO,
+        *_variants(found, is_acted_on=is_acted_on),
         "    mode: forecast-only",
         *([f"    replicas: {{min: {limits[0]}, max: {limits[1]}}} # as they are set now"] if limits else []),
     ]
@@ -86,6 +90,13 @@ def _workload(found: Found) -> Iterator[str]:
     if serving.grant.mechanism in _mechanisms():
         lines.append(f"    mechanism: {serving.grant.mechanism}")
     yield from (f"  # {line[2:]}" for line in lines) if found.unsure else lines
+
+
+def _variants(found: Found, *, is_acted_on: bool) -> Iterator[str]:
+    """Yield the line that names its variants; without cards to act on settings take none."""
+    if found.variants:
+        mark = "" if is_acted_on else "# "
+        yield f"    {mark}variants: [{', '.join(map(json.dumps, found.variants))}]"
 
 
 def _about(found: Found) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from actuator.kube.survey import Survey
@@ -11,6 +11,7 @@ from capacity.catalogue import MODELS
 from fleet.signal import Signal
 from fleet.workload import WorkloadKey
 from foreslice.discovery.models import known_as
+from foreslice.discovery.variants import variants_among
 from predictor.engines import Role, shipped
 from predictor.identity import Labels, Proposal, Seen, all_said_by, proposed, routed, seen
 from predictor.sources.promql import selector
@@ -31,6 +32,8 @@ class Found:
         model: Its name in the capacity catalogue, empty where none is sure.
         router: Labels of what a router says of its model, empty where none does.
         unsure: What has to be settled before it can be a workload of the settings, one line each.
+        variants: Deployments that serve the same beside it on other shapes, by name.
+        variant_of: Of which workload it is such a Deployment itself, empty = of none.
     """
 
     serving: Serving
@@ -38,6 +41,13 @@ class Found:
     model: str
     router: Labels
     unsure: tuple[str, ...]
+    variants: tuple[str, ...] = ()
+    variant_of: str = ""
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it can be a workload of the settings as it is."""
+        return not (self.unsure or self.variant_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +92,13 @@ def discover(found: Survey, api: QueryApi, url: str, at_s: float) -> Discovery:
     about_cards, _ = live_series(api, speaking(Role.CARD, Role.TENANT), at_s)
     pods = {serving: pods_of(serving, serving.pods) for serving in found.servings}
     with_gpu = frozenset[WorkloadKey]().union(*pods.values())
+    bases = variants_among(found.servings, lambda serving: _models(serving, live))
     notes = list(found.notes)
     if is_partial:
         notes.append(f"{url}: says that its answer is partial; some series may be missing")
     return Discovery(
         url=url,
-        workloads=tuple(_found(serving, found.pods - mine, live) for serving, mine in pods.items()),
+        workloads=tuple(_found(serving, bases, found.pods, live) for serving in found.servings),
         survey=found,
         cards=_cards(about_cards),
         unclaimed=_unclaimed(live, with_gpu),
@@ -100,16 +111,34 @@ def pods_of(serving: Serving, names: frozenset[str]) -> frozenset[WorkloadKey]:
     return frozenset(WorkloadKey(serving.key.namespace, name) for name in names)
 
 
-def _found(serving: Serving, others: frozenset[WorkloadKey], live: Sequence[Seen]) -> Found:
+def _models(serving: Serving, live: Sequence[Seen]) -> frozenset[str]:
+    """Return the models that its ready pods say they serve."""
     ready = pods_of(serving, serving.ready)
-    proposal = proposed(ready, others, live) if ready else Proposal({}, unsure="no pod of it is ready")
+    return frozenset(one.model for one in live if one.model and one.pod in ready)
+
+
+def _found(
+    serving: Serving,
+    bases: Mapping[Serving, Serving],
+    pods: frozenset[WorkloadKey],
+    live: Sequence[Seen],
+) -> Found:
+    beside = [one for one, base in bases.items() if base is serving]
+    ready, ours = (
+        frozenset[WorkloadKey]().union(*(pods_of(one, getattr(one, names)) for one in (serving, *beside)))
+        for names in ("ready", "pods")
+    )
+    proposal = proposed(ready, pods - ours, live) if ready else Proposal({}, unsure="no pod of it is ready")
     model = known_as(proposal.model, MODELS) if proposal.model else None
     unsure = [proposal.unsure] if proposal.unsure else []
     if proposal.labels and model is None:
         served = f"serves {proposal.model}" if proposal.model else "does not say which model it serves"
         unsure.append(f"{served}; name the one of the {len(MODELS)} models in the capacity catalogue")
     router = routed(proposal.model, live) if proposal.model else {}
-    return Found(serving, proposal, model or "", router, tuple(unsure))
+    if (base := bases.get(serving)) is not None:
+        return Found(serving, proposal, model or "", router, (), variant_of=base.key.name)
+    variants = tuple(one.key.name for one in beside)
+    return Found(serving, proposal, model or "", router, tuple(unsure), variants)
 
 
 def _cards(live: Sequence[Seen]) -> dict[str, int]:

@@ -69,7 +69,7 @@ def run_discover(
 def as_dict(found: Discovery) -> dict[str, Any]:
     """Return what was found for scripts."""
     return {
-        "usable": any(not workload.unsure for workload in found.workloads),
+        "usable": any(workload.is_usable for workload in found.workloads),
         "workloads": [_as_dict(workload) for workload in found.workloads],
         "cards": {"published": len(found.survey.gpus), **found.cards},
         "unclaimed": list(found.unclaimed),
@@ -97,6 +97,8 @@ def _as_dict(found: Found) -> dict[str, Any]:
             for writer in serving.writers
         ],
         "unsure": list(found.unsure),
+        "variants": list(found.variants),
+        "variant_of": found.variant_of or None,
     }
 
 
@@ -106,8 +108,9 @@ def _table(found: Discovery) -> Table:
         table.add_column(name)
     for workload in found.workloads:
         serving = workload.serving
+        of = f", variant of {workload.variant_of}" if workload.variant_of else ""
         table.add_row(
-            f"{serving.key} ({serving.kind})",
+            f"{serving.key} ({serving.kind}{of})",
             serving.grant.mechanism,
             workload.proposal.engine.title if workload.proposal.engine is not None else "-",
             workload.proposal.model or "-",

@@ -93,3 +93,24 @@ def test_a_group_of_pods_serves_by_its_leader():
     [big] = servings_of(objects)
     assert {"big-0-0", "big-0-1", "big-0-2"} == big.pods
     assert {"big-0-0"} == big.ready
+
+
+def service(name, selector, namespace="llm"):
+    return {"metadata": {"name": name, "namespace": namespace}, "spec": {"selector": selector}}
+
+
+def test_services_are_those_that_select_its_pods_whether_there_are_any():
+    labels = {"app": "chat", "shape": "half"}
+    objects = Objects(
+        deployments=[body("Deployment", "half", labels, replicas=0)],
+        services=[
+            service("chat", {"app": "chat"}),
+            service("halves", labels),
+            service("wholes", {"app": "chat", "shape": "whole"}),
+            service("chat-far", {"app": "chat"}, namespace="other"),
+            service("by-hand", None),
+            {"metadata": {"name": "elsewhere", "namespace": "llm"}, "spec": {"externalName": "x"}},
+        ],
+    )
+    [half] = servings_of(objects)
+    assert {"chat", "halves"} == half.services

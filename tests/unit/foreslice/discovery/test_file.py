@@ -1,5 +1,7 @@
 """A proposal can be used as it stands; what is not sure stands as a comment, with the reason."""
 
+from dataclasses import replace
+
 import pytest
 import yaml
 
@@ -71,6 +73,16 @@ def test_what_is_sure_can_be_used_as_it_stands(loaded):
         settings.metrics.url,
         settings.acting,
     )
+
+
+@pytest.mark.parametrize(("published", "variants"), [(1, ("chat-half",)), (0, ())])
+def test_a_variant_is_named_by_its_workload_and_is_none_of_its_own(loaded, published, variants):
+    base = replace(found(), variants=("chat-half",))
+    proposal = text(base, replace(found("chat-half"), variant_of="chat"), published=published)
+    [workload] = loaded(proposal).workloads
+    assert ("chat", variants) == (workload.name, tuple(workload.variants))
+    assert "# It serves what chat serves, behind one Service, and is in its `variants`.\n" in proposal
+    assert 'variants: ["chat-half"]' in proposal
 
 
 def test_what_is_not_sure_is_a_comment_with_the_reason(loaded):

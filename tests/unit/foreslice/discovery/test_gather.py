@@ -1,5 +1,7 @@
 """Of each workload that holds GPUs it is said whose series are its own, and what is not sure."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from actuator.kube.survey import Survey
 from actuator.objects.granted import Grant
 from actuator.objects.servings import Serving
 from fleet.workload import WorkloadKey
+from fleet.writers import Writer
 from foreslice.discovery.gather import discover
 from predictor.sources.query import Answer
 
@@ -30,12 +33,14 @@ class Api:
         return Answer(tuple((labels, one, one) for labels in named), self.is_partial)
 
 
-def serving(name, pods=("0",), ready=None):
+def serving(name, pods=("0",), ready=None, asks="x", services=(), replicas=1, **more):
     names = frozenset(f"{name}-{pod}" for pod in pods)
     is_ready = names if ready is None else frozenset(f"{name}-{pod}" for pod in ready)
-    return Serving(
-        WorkloadKey("llm", name), "Deployment", Grant("dra", "x"), "default-scheduler", 1, names, is_ready, ()
-    )
+    given = {"kind": "Deployment", "scheduler": "default-scheduler", "writers": (), "namespace": "llm"} | more
+    key = WorkloadKey(given.pop("namespace"), name)
+    grant = Grant(given.pop("mechanism", "dra"), asks)
+    of = frozenset(services)
+    return Serving(key, grant=grant, replicas=replicas, pods=names, ready=is_ready, services=of, **given)
 
 
 def vllm(pod, model=QWEN, **labels):
@@ -126,3 +131,78 @@ def test_two_queries_whatever_there_is():
     api = Api(vllm("chat-0"))
     found(api, *(serving(f"w{number}") for number in range(20)))
     assert [(150, 1000.0)] * 2 == [(span_s, at_s) for _, span_s, at_s in api.asked]
+
+
+WHOLE = {"asks": "whole", "services": ["chat"], "replicas": 2}
+HALF = {"asks": "half", "services": ["chat", "all"]}
+SCALER = Writer("HorizontalPodAutoscaler half", "sets 1 to 6 replicas", is_of_replicas=True, bounds=(1, 6))
+MARK = Writer("Argo CD", "leaves replicas alone", is_of_replicas=False)
+EMPTY = {"pods": (), "replicas": 0}
+
+
+@pytest.mark.parametrize(
+    ("half", "model", "variants"),
+    [
+        (HALF, QWEN, ("half",)),
+        ({**HALF, **EMPTY}, QWEN, ("half",)),
+        ({**HALF, "writers": (MARK,)}, QWEN, ("half",)),
+        ({**HALF, "ready": ()}, QWEN, ()),
+        (HALF, "llama", ()),
+        ({**HALF, "services": ["half"]}, QWEN, ()),
+        ({**HALF, "services": []}, QWEN, ()),
+        ({**HALF, "asks": "whole"}, QWEN, ()),
+        ({**HALF, "kind": "StatefulSet"}, QWEN, ()),
+        ({**HALF, "mechanism": "device-plugin"}, QWEN, ()),
+        ({**HALF, "writers": (SCALER,)}, QWEN, ()),
+    ],
+    ids=[
+        *("same Service and model", "stands empty", "marked by GitOps", "not ready", "another model"),
+        *("another Service", "no Service", "same shape", "a StatefulSet", "another mechanism", "scaled"),
+    ],
+)
+def test_a_deployment_that_serves_the_same_on_another_shape_is_a_variant(half, model, variants):
+    api = Api(vllm("whole-0"), vllm("half-0", model))
+    told = {
+        one.serving.key.name: one
+        for one in found(api, serving("half", **half), serving("whole", **WHOLE)).workloads
+    }
+    assert variants == told["whole"].variants
+    assert ("whole" if variants else "") == told["half"].variant_of
+    assert () == told["half"].variants
+
+
+def test_a_workload_s_match_takes_the_series_of_its_variants_too():
+    api = Api(vllm("whole-0", job="a"), vllm("half-0", job="b"))
+    told = found(api, serving("half", **HALF), serving("whole", **WHOLE)).workloads
+    assert {"namespace": "llm", "model_name": QWEN} == told[1].proposal.labels
+    assert ((), ()) == (told[0].unsure, told[1].unsure)
+
+
+def test_of_several_on_one_shape_none_but_the_first_is_a_variant():
+    api = Api(vllm("whole-0"), vllm("half-0"), vllm("new-0"))
+    servings = (serving("half", **HALF), serving("new", **HALF), serving("whole", **WHOLE))
+    told = found(api, *servings).workloads
+    assert ["whole", "", ""] == [one.variant_of for one in told]
+
+
+def test_another_namespace_has_services_of_the_same_names():
+    far = serving("half", **HALF, namespace="dev")
+    told = found(Api(vllm("whole-0"), vllm("half-0", namespace="dev")), far, serving("whole", **WHOLE))
+    assert {""} == {one.variant_of for one in told.workloads}
+
+
+def test_a_variant_has_none_of_its_own():
+    api = Api(vllm("whole-0"), vllm("half-0"), vllm("third-0"))
+    third = serving("third", asks="third", services=["all"])
+    told = found(api, serving("half", **HALF), third, serving("whole", **WHOLE)).workloads
+    assert ["whole", "", ""] == [one.variant_of for one in told]
+
+
+def test_what_nobody_can_tell_apart_or_name_the_model_of_is_no_variant():
+    mixed = serving("half", **{**HALF, "replicas": 1})
+    mixed = replace(mixed, pods=frozenset({"half-0", "whole-0"}))
+    told = found(Api(vllm("whole-0"), vllm("half-0")), mixed, serving("whole", **WHOLE)).workloads
+    assert {""} == {one.variant_of for one in told}
+    nameless = Api(vllm("whole-0", ""), vllm("half-0", ""))
+    told = found(nameless, serving("half", **HALF), serving("whole", **WHOLE)).workloads
+    assert {""} == {one.variant_of for one in told}
