@@ -123,7 +123,7 @@ def policies_of(text: str) -> tuple[str, ...]:
 
 def _print(done: Replayed, console: Console) -> None:
     for one in done.told:
-        console.print(f"\n[b]lag {written(one.run.grid.lag_s)}[/b]: {verdict(one.run)}")
+        console.print(f"\nlag {written(one.run.grid.lag_s)}: {verdict(one.run)}")
         table = Table(box=None, pad_edge=False)
         for name in HEAD:
             table.add_column(
