@@ -147,19 +147,9 @@ def offers_for(
     on no card alone may be spread over the numbers of cards in `spans`. Shares are offered to those only
     whose mechanism makes them.
     """
-    if not MECHANISMS[workload.mechanism].satisfies(workload.isolation):
+    shares = shares_of(workload, boards, capacity, spans)
+    if not shares:
         return Offers(workload.router, {})
-    spread = spans if capacity.reference(workload).cards > 1 else ()
-    sizes = SHARE_SIZES.get(workload.mechanism, ())
-    shares = {
-        shape: slice_of(board, shape).gpu_share
-        for board in boards
-        for shape in (
-            *shapes_of(board),
-            *(Shape(board.id, cards=cards) for cards in spread),
-            *(share_of(board, hundredths) for hundredths in sizes),
-        )
-    }
     capacities = capacity.capacities(workload, list(shares), mixes)
     return Offers(
         workload.router,
@@ -169,3 +159,22 @@ def offers_for(
             if estimate.work_low > 0
         },
     )
+
+
+def shares_of(
+    workload: Workload, boards: Sequence[Board], capacity: CapacityModel, spans: Sequence[int] = ()
+) -> dict[Shape, float]:
+    """Return the shapes whose capacities `offers_for` asks for, with the share of a card that each takes."""
+    if not MECHANISMS[workload.mechanism].satisfies(workload.isolation):
+        return {}
+    spread = spans if capacity.reference(workload).cards > 1 else ()
+    sizes = SHARE_SIZES.get(workload.mechanism, ())
+    return {
+        shape: slice_of(board, shape).gpu_share
+        for board in boards
+        for shape in (
+            *shapes_of(board),
+            *(Shape(board.id, cards=cards) for cards in spread),
+            *(share_of(board, hundredths) for hundredths in sizes),
+        )
+    }

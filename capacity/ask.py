@@ -89,7 +89,7 @@ def capacity_of(
         held = scaled(stacked([belief.law for belief in beliefs.values()]).at(these), slower)
         prompts, outputs = np.full(len(these), mix.prompt_tokens), np.full(len(these), mix.output_tokens)
         room = np.array([*rooms.values()])[these]
-        return sustained(held, room, prompts, outputs, mean_targets(slo, len(these)))
+        return sustained(held, room, prompts, outputs, mean_targets([slo] * len(these)))
 
     covariances = np.array([belief.covariance for belief in beliefs.values()])
     solved = expected_and_low(solve, covariances) if able else ([], [])

@@ -8,6 +8,7 @@ binds; where prompts average more than the token budget and wait for one another
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -24,6 +25,10 @@ UTILISATION_CAP = 0.70
 
 _HALVINGS = 30
 """Steps of the bisection: the rate is exact to 1e-9 of the cap."""
+
+_GUESSES, _ASIDE, _NEARLY_NONE = 12, 2.0**-36, 1e-6
+"""Steps of false position at most before the bisection, how near they come to an end, and the lowest rate
+that is looked at, both as shares of the rate that is beyond: they move no answer, only how long it takes."""
 
 _FELT_WAIT = 0.01
 """Share of a target above which waiting for room in the KV cache is what uses it up."""
@@ -70,6 +75,11 @@ class MeanTargets:
             & (latencies.e2e_ms <= self.e2e_ms)
         )
 
+    def room(self, latencies: Latencies) -> Floats:
+        """Return how far these are from the nearest target, over how long they are; below 0 beyond it."""
+        asked = (latencies.ttft_ms / self.ttft_ms, latencies.itl_ms / self.itl_ms)
+        return 1 / np.maximum(np.maximum(*asked), latencies.e2e_ms / self.e2e_ms) - 1
+
     def at(self, mixes: Integers) -> MeanTargets:
         """Return the targets of the mixes with these indices."""
         return MeanTargets(self.ttft_ms[mixes], self.itl_ms[mixes], self.e2e_ms[mixes])
@@ -84,21 +94,24 @@ class MeanTargets:
         )
 
 
-def mean_targets(slo: Slo, size: int) -> MeanTargets:
-    """Return the means that keep the quantiles of the SLO, the same for each of `size` mixes."""
-    terms = ((slo.ttft, ttft_tail), (slo.itl, itl_tail), (slo.e2e, e2e_tail))
-    return MeanTargets(
-        *(
-            np.full(size, 1000 * term.limit_s / tail(term.quantile) if term else np.inf)
-            for term, tail in terms
-        )
+def mean_targets(slos: Sequence[Slo]) -> MeanTargets:
+    """Return the means that keep the quantiles of each of these SLOs."""
+    means = {slo: _means_ms(slo) for slo in slos}
+    return MeanTargets(*np.array([means[slo] for slo in slos], dtype=np.float64).reshape(-1, 3).T)
+
+
+def _means_ms(slo: Slo) -> tuple[float, float, float]:
+    ttft, itl, e2e = (
+        1000 * term.limit_s / tail(term.quantile) if term else np.inf
+        for term, tail in ((slo.ttft, ttft_tail), (slo.itl, itl_tail), (slo.e2e, e2e_tail))
     )
+    return ttft, itl, e2e
 
 
 def sustained_per_s(law: Law, kv_tokens: float, mix: Mix, slo: Slo) -> Sustained:
     """Return what one replica with this law and KV room (tokens) sustains at `mix` inside `slo`."""
     prompts, outputs = np.array([mix.prompt_tokens]), np.array([mix.output_tokens])
-    return sustained(law, kv_tokens, prompts, outputs, mean_targets(slo, 1))[0]
+    return sustained(law, kv_tokens, prompts, outputs, mean_targets([slo]))[0]
 
 
 def sustained(
@@ -107,7 +120,7 @@ def sustained(
     """Return what one replica sustains at each mix; fewer than one prompt or output token counts as one.
 
     Law and KV room are those of all mixes, or arrays with one for each: shapes are solved together.
-    Complexity: mixes x `MAX_BATCH` x 30 steps, one where the cap is kept, as it mostly is.
+    Complexity: mixes x `MAX_BATCH` x some ten steps, one where the cap is kept, as it mostly is.
     """
     prompts, outputs = np.maximum(prompts, 1.0), np.maximum(outputs, 1.0)
     law, kv_tokens = law.for_each(prompts), np.broadcast_to(kv_tokens, prompts.shape)
@@ -128,13 +141,44 @@ def sustained(
 
 
 def _halved(replica: Replica, targets: MeanTargets, beyond: Floats) -> tuple[Floats, Floats]:
-    """Return rates within targets and rates beyond, closer than anybody asks, from rates that are beyond."""
+    """Return rates within targets and rates beyond, closer than anybody asks, from rates that are beyond.
+
+    A guess of the answer saves the steps that it leaves no doubt about: it changes none of them.
+    """
+    met, missed = _guessed(replica, targets, beyond)
     low, high = np.zeros_like(beyond), beyond
     for _ in range(_HALVINGS - 1):
         trial = (low + high) / 2
-        is_met = targets.met_by(replica.at(trial))
+        is_met = trial <= met
+        if (~is_met & (trial < missed)).any():
+            is_met = targets.met_by(replica.at(trial))
         low, high = np.where(is_met, trial, low), np.where(is_met, high, trial)
     return low, high
+
+
+def _guessed(replica: Replica, targets: MeanTargets, beyond: Floats) -> tuple[Floats, Floats]:
+    """Return a rate that was seen to be within targets and one that was seen beyond, mostly very close.
+
+    By false position (Illinois) on how far latencies are from targets over how long they are: of a queue
+    that is nearly a straight line in the rate.
+    """
+    first, aside = replica.at(_NEARLY_NONE * beyond), _ASIDE * beyond
+    met, missed = np.where(targets.met_by(first), _NEARLY_NONE * beyond, 0.0), beyond
+    room, lack = np.maximum(targets.room(first), 0.0), targets.room(replica.at(beyond))
+    was_met = np.zeros(len(beyond), dtype=np.bool_)
+    for step in range(_GUESSES):
+        trial = met + (missed - met) * room / (room - lack)
+        # Never nearer than that to an end: what is beside an end that is all but right is on the other side.
+        trial = np.clip(trial, np.minimum(met + aside, (met + missed) / 2), missed - aside)
+        seen = replica.at(trial)
+        is_met, here = targets.met_by(seen), targets.room(seen)
+        # An end that stays twice counts half, so that it moves, too.
+        stays = np.where(step and (is_met == was_met), 0.5, 1.0)
+        room, lack = np.where(is_met, here, room * stays), np.where(is_met, lack * stays, here)
+        met, missed, was_met = np.where(is_met, trial, met), np.where(is_met, missed, trial), is_met
+        if (missed - met <= 2 * aside).all():
+            break
+    return met, missed
 
 
 def _largest(replica: Replica, targets: MeanTargets) -> list[Sustained]:

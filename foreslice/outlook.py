@@ -13,7 +13,7 @@ from math import ceil, inf
 import numpy as np
 
 from actuator.guards import STALE_METRICS_S
-from allocator.offers import SPANS, Offers, offers_for
+from allocator.offers import SPANS, Offers, offers_for, shares_of
 from capacity.estimate import CapacityModel
 from capacity.fit import Fit
 from fleet.boards import Board
@@ -177,7 +177,9 @@ class Observatory:
             is_news = True
         if is_news:
             self._fitting.update(ready, now_s)
-        return {workload.key: self._outlook(workload) for workload in self._workloads}
+        mixes = {workload.key: self._mixes(workload.key) for workload in self._workloads}
+        self._reckon(mixes)
+        return {one.key: self._outlook(one, mixes[one.key][0]) for one in self._workloads}
 
     def _due(self, end_s: int) -> list[tuple[int, list[Workload]]]:
         """Return since when whose buckets have to be read: first histories of a few at once, then the newest.
@@ -237,7 +239,10 @@ class Observatory:
             workload, demand.requests_per_s, demand.prompt_tokens, demand.output_tokens
         )
 
-    def _outlook(self, workload: Workload) -> Outlook:
+    def _mixes(self, key: WorkloadKey) -> tuple[Mix, Mix]:
+        return _mixes(self._days[key], self._works[key][-DAY_BUCKETS:])
+
+    def _outlook(self, workload: Workload, mix: Mix) -> Outlook:
         day = self._days[workload.key]
         forecast, because = None, ""
         try:
@@ -245,16 +250,15 @@ class Observatory:
         except RefusedError as error:
             because = str(error)
         work = self._works[workload.key][-DAY_BUCKETS:]
-        mixes = _mixes(day, work)
-        sizes = self._sizes_at(workload, mixes)
+        sizes = self._sizes[workload.key]
         return Outlook(
             end_s=day.end_s,
             forecast=forecast,
             no_forecast_because=because,
             recent_work=work,
-            mix=mixes[0],
+            mix=mix,
             offers=sizes.offers,
-            sustained_per_s=1.0 / self.work_per_request_rate(workload, mixes[0]),
+            sustained_per_s=1.0 / self.work_per_request_rate(workload, mix),
             is_fall_foreseen=is_fall_foreseen(self._works[workload.key]),
             doubts=sizes.doubts,
         )
@@ -270,18 +274,24 @@ class Observatory:
             return tuple(relaxed)
         return *relaxed, "no shape of one card holds the model and keeps its objectives and isolation"
 
-    def _sizes_at(self, workload: Workload, mixes: tuple[Mix, Mix]) -> _Sizes:
-        """Return what shapes carry at these mixes; reckoned anew once a mix or a law has really moved."""
+    def _reckon(self, mixes: Mapping[WorkloadKey, tuple[Mix, Mix]]) -> None:
+        """Work out anew what shapes carry where a mix or a law has really moved, all of these together."""
+        due = [workload for workload in self._workloads if self._is_due(workload, mixes[workload.key])]
+        shapes = {one.key: list(shares_of(one, self._boards, self._capacity, SPANS)) for one in due}
+        self._capacity.solve((one, shapes[one.key], mixes[one.key]) for one in due)
+        for workload in due:
+            at = mixes[workload.key]
+            offers = offers_for(workload, self._boards, self._capacity, at, SPANS)
+            fitted = self._capacity.fitted(workload.key)
+            self._sizes[workload.key] = _Sizes(at, fitted, offers, self._doubts(workload, at, offers))
+
+    def _is_due(self, workload: Workload, mixes: tuple[Mix, Mix]) -> bool:
         held, fitted = self._sizes.get(workload.key), self._capacity.fitted(workload.key)
-        if (
+        return (
             held is None
             or held.fitted is not fitted
             or any(_moved(was, now) for was, now in zip(held.mixes, mixes, strict=True))
-        ):
-            offers = offers_for(workload, self._boards, self._capacity, mixes, SPANS)
-            held = _Sizes(mixes, fitted, offers, self._doubts(workload, mixes, offers))
-            self._sizes[workload.key] = held
-        return held
+        )
 
 
 def _mixes(day: DemandHistory, work: Floats) -> tuple[Mix, Mix]:

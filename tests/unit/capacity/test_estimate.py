@@ -338,3 +338,32 @@ def test_what_is_learnt_of_a_workload_takes_the_place_of_what_was_and_moves_nobo
             one.learn(ours.key, slower(by))
         assert fresh.capacity(ours, WHOLE, [CHAT]) == model.capacity(ours, WHOLE, [CHAT]) != before
     assert before == model.capacity(other, WHOLE, [CHAT])
+
+
+def test_workloads_solved_together_are_as_if_each_were_asked_alone():
+    """Other targets, models, mixes and what was learnt of one: no row answers for another, in any batch."""
+    ours, other = workload(), replace(workload(ttft_s=0.2), key=WorkloadKey("chat", "other"))
+    twin = replace(ours, key=WorkloadKey("chat", "twin"))
+    model = next(name for name in MODELS if name != ours.model)
+    large = replace(ours, key=WorkloadKey("chat", "large"), model=model)
+    shapes = list(shapes_of(H100_80GB))
+    asks = [(one, shapes, [CHAT, SUMMARIES, Mix(700.0, 90.0)]) for one in (ours, other, twin, large)]
+    together = CapacityModel([H100_80GB])
+    together.learn(ours.key, slower(1.5))
+    together.solve(asks)
+
+    for one, of, mixes in asks:
+        alone = CapacityModel([H100_80GB])
+        if one is ours:
+            alone.learn(ours.key, slower(1.5))
+        assert alone.capacities(one, of, mixes) == together.capacities(one, of, mixes)
+
+
+def test_what_is_learnt_after_solving_together_counts(model):
+    """What was solved ahead is of the law that was held then."""
+    ours = workload()
+    model.solve([(ours, [WHOLE], [CHAT])])
+    before = model.capacity(ours, WHOLE, [CHAT])
+    model.learn(ours.key, slower(1.5))
+
+    assert model.capacity(ours, WHOLE, [CHAT]).work_low < before.work_low

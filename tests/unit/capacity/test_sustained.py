@@ -5,9 +5,16 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 
-from capacity.law import Law
+from capacity.law import Law, stacked
 from capacity.replica import Replica
-from capacity.sustained import UTILISATION_CAP, Binding, mean_targets, sustained, sustained_per_s
+from capacity.sustained import (
+    UTILISATION_CAP,
+    Binding,
+    MeanTargets,
+    mean_targets,
+    sustained,
+    sustained_per_s,
+)
 from capacity.tails import e2e_tail, itl_tail, ttft_tail
 from fleet.demand import Mix
 from fleet.workload import LatencyTarget, Slo
@@ -113,7 +120,7 @@ def test_batch_is_what_is_in_service_at_that_rate():
 
 
 def test_the_means_of_an_slo_are_its_limits_over_their_tails():
-    targets = mean_targets(slo(1.0, 0.05, 9.0, quantile=0.99), 2)
+    targets = mean_targets([slo(1.0, 0.05, 9.0, quantile=0.99)] * 2)
 
     assert [1000 / ttft_tail(0.99)] * 2 == targets.ttft_ms.tolist()
     assert [50 / itl_tail(0.99)] * 2 == targets.itl_ms.tolist()
@@ -121,7 +128,7 @@ def test_the_means_of_an_slo_are_its_limits_over_their_tails():
 
 
 def test_a_missing_term_has_no_mean():
-    targets = mean_targets(slo(), 1)
+    targets = mean_targets([slo()])
 
     assert [np.inf] == targets.ttft_ms.tolist()
     assert [np.inf] == targets.itl_ms.tolist()
@@ -134,7 +141,7 @@ def test_mixes_solved_together_are_as_if_solved_alone():
     outputs = np.array([mix.output_tokens for mix in mixes])
     target = slo(2.5, 0.060)
 
-    together = sustained(LAW, 200_000.0, prompts, outputs, mean_targets(target, len(mixes)))
+    together = sustained(LAW, 200_000.0, prompts, outputs, mean_targets([target] * len(mixes)))
 
     assert [sustained_per_s(LAW, 200_000.0, mix, target) for mix in mixes] == together
     assert [True, False, True, False, True] == [answer.requests_per_s > 0 for answer in together]
@@ -143,11 +150,11 @@ def test_mixes_solved_together_are_as_if_solved_alone():
 def test_laws_and_rooms_solved_together_are_as_if_solved_alone():
     """So that all shapes of a board take one call."""
     laws, rooms = [LAW, LAW.slower(1.6), LAW.slower(0.4)], [AMPLE, 60_000.0, 900.0]
-    stacked = Law(*(np.array(each) for each in zip(*map(astuple, laws), strict=True)))
+    of_each = Law(*(np.array(each) for each in zip(*map(astuple, laws), strict=True)))
     target = slo(2.5, 0.045, 30.0)
 
     prompts, outputs = np.full(3, CHAT.prompt_tokens), np.full(3, CHAT.output_tokens)
-    together = sustained(stacked, np.array(rooms), prompts, outputs, mean_targets(target, 3))
+    together = sustained(of_each, np.array(rooms), prompts, outputs, mean_targets([target] * 3))
 
     alone = [sustained_per_s(law, room, CHAT, target) for law, room in zip(laws, rooms, strict=True)]
     assert alone == together
@@ -160,4 +167,33 @@ def test_less_than_a_token_counts_as_one():
 
 
 def test_no_mixes_have_no_answers():
-    assert [] == sustained(LAW, AMPLE, np.array([]), np.array([]), mean_targets(slo(), 0))
+    assert [] == sustained(LAW, AMPLE, np.array([]), np.array([]), mean_targets([]))
+
+
+def test_no_guess_moves_what_halving_alone_finds():
+    """To the last bit, one row or many: laws, rooms, mixes and targets of all kinds."""
+    chance = np.random.default_rng(3)
+    for count in [1] * 40 + [12] * 10:
+        laws = stacked([Law(*chance.lognormal(np.log([8.0, 0.02, 2e-5]), 0.8)) for _ in range(count)])
+        prompts, outputs = np.exp(chance.uniform(0, 11, count)), np.exp(chance.uniform(0, 8, count))
+        rooms, alone = 2 * (prompts + outputs) * np.exp(chance.uniform(0, 6, count)), np.ones(count)
+        # From all but refused (a rate of next to nothing) to far from what binds.
+        loose = 1 + np.exp(chance.uniform(-16, 2, (3, count)))
+        targets = MeanTargets(
+            loose[0] * laws.ttft_ms(prompts, outputs, alone),
+            loose[1] * laws.itl_ms(prompts, outputs, alone),
+            np.where(
+                chance.random(count) < 0.3, np.inf, loose[2] * laws.residence_ms(prompts, outputs, alone)
+            ),
+        )
+        found = sustained(laws, rooms, prompts, outputs, targets)
+
+        replica = Replica(laws, rooms, prompts, outputs)
+        cap = UTILISATION_CAP * replica.full_rate_per_s
+        low, high = np.zeros(count), cap
+        for _ in range(29):
+            trial = (low + high) / 2
+            is_met = targets.met_by(replica.at(trial))
+            low, high = np.where(is_met, trial, low), np.where(is_met, high, trial)
+        halved = np.where(targets.met_by(replica.at(cap)), cap, low)
+        assert halved.tolist() == [one.requests_per_s for one in found]
