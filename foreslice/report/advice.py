@@ -45,7 +45,8 @@ def _levers(by_policy: Mapping[Policy, Replayed]) -> Iterator[str]:
             share = other.gpu_hours / one.gpu_hours - 1
             hours = f"{abs(one.gpu_hours - other.gpu_hours):.1f} GPU-hours {'less' if share <= 0 else 'more'}"
             even = ", about the same" if abs(share) < EVEN else ""
-            met = f"{other.attainment - one.attainment:+.2%} of the requests inside their SLO"
+            gained = round(other.attainment - one.attainment, 4) + 0.0  # no -0.00 %
+            met = f"{gained:+.2%} of the requests inside their SLO"
             found.append((share, f"{name}: {hours} ({share:+.0%}{even}), {met}"))
     if found:
         said = "; ".join(line for _, line in sorted(found))
@@ -59,7 +60,7 @@ def _for_whom(by_policy: Mapping[Policy, Replayed]) -> Iterator[str]:
     ruled = [key.name for key in day.work if day.rungs.get(key) == RULE]
     others = [key.name for key in day.work if key in day.rungs and day.rungs[key] != RULE]
     if ruled:
-        yield f"A forecast does not pay for {_named(ruled)}: a rule decided there at the end (why: its row)."
+        yield f"A forecast does not pay for {_named(ruled)}: a rule decided there at the end."
     if others:
         yield f"A forecast decided at the end for {_named(others)}."
 

@@ -29,10 +29,13 @@ from foreslice.report.table import (
 )
 from simulator.traffic import DAY_S
 
+FORECASTER = TENANTS_HEAD.index("forecaster")
+
 
 def page(days: Sequence[Replayed], tenants: Tenants, day: Day) -> str:
     """Return the page as one HTML text, with everything that it needs inside; the first day is drawn."""
     ours = days[0]
+    told = tenant_rows(ours, tenants)
     return rendered(
         "foreslice.report",
         "page.html.j2",
@@ -45,8 +48,9 @@ def page(days: Sequence[Replayed], tenants: Tenants, day: Day) -> str:
         costs={"head": COSTS_HEAD, "rows": cost_rows(days)},
         reading=readings(days, day),
         advice=advice(days),
-        tenants_head=TENANTS_HEAD,
-        tenants=tenant_rows(ours, tenants),
+        tenants_head=TENANTS_HEAD[:-1],
+        tenants=[row[:-1] for row in told],
+        whys=[(row[0], row[FORECASTER], row[-1]) for row in told],
         drawn=ours.policy,
         pools=[
             {

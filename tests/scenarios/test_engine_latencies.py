@@ -1,6 +1,7 @@
 """The fluid engine against an iteration-level simulation of the same law: rate, means and tails."""
 
 import random
+from collections import deque
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from capacity.law import Law
 from fleet.demand import Mix
 from simulator.fluid import flow, pace_of
 from simulator.latency import itl_share_under, share_done_by
-from tests.builders.iterations import arrivals, serve
+from tests.builders.iterations import Request, arrivals, serve
 
 TABLE = yaml.safe_load(Path(__file__).with_name("engine-latencies.yaml").read_text(encoding="utf-8"))
 MIX = Mix(**TABLE["mix"])
@@ -88,3 +89,30 @@ def test_attainment_is_that_of_the_simulation_at_the_load_that_replicas_are_size
 def test_the_engine_is_never_kinder_than_the_simulation(pace, row, percentile, share):
     """Below that load it is harder: its spread is that of the busy engine."""
     assert share - 0.16 < attainment(pace, row, percentile) < share + 0.01
+
+
+PER_TOKEN = Law(alpha_ms=0.0, beta_ms_per_token=0.1, gamma_ms_per_kv_token=0.0)
+
+
+class Alone(Request):
+    """A request that takes all of the room, whatever its length."""
+
+    room = 1.0
+
+
+@pytest.mark.parametrize("rho", [0.3, 0.6])
+@pytest.mark.parametrize("lengths", ["equal", "exponential"])
+def test_an_engine_with_one_place_is_the_queue_that_its_lengths_make_it(rho, lengths):
+    """M/D/1 and M/M/1: the iteration-level simulation that the fluid is held to is held to closed forms."""
+    chance, now_ms, prompt = random.Random(7), 0.0, 300
+    coming = deque()
+    for _ in range(60_000):
+        now_ms += chance.expovariate(rho / (prompt * PER_TOKEN.beta_ms_per_token))
+        length = prompt if lengths == "equal" else max(1, round(chance.expovariate(1 / prompt)))
+        coming.append(Alone(now_ms, length, 1))
+    served = serve(PER_TOKEN, 1.0, coming)
+    service_ms = np.array([request.prompt * PER_TOKEN.beta_ms_per_token for request in served])
+    wait_ms = np.array([request.ttft for request in served]) - service_ms
+    load = service_ms.sum() / now_ms
+    expected_ms = load * service_ms.mean() / (1 - load) * (0.5 if lengths == "equal" else 1.0)
+    assert pytest.approx(expected_ms, rel=0.02) == wait_ms.mean()

@@ -11,6 +11,7 @@ from fleet.change import Verb
 from foreslice.replay import shipped_day
 from foreslice.replayed import Policy, StepTaken
 from foreslice.report.advice import advice
+from foreslice.report.page import page
 from foreslice.report.table import COSTS_HEAD, cost_rows, summary
 from foreslice.standby.diary import PoolDay
 from simulator.detail import TERMS
@@ -124,3 +125,13 @@ def test_every_key_of_the_summary_is_documented_and_there_is_no_other():
     section = docs.split("### `--output json` of the fine level")[1].split("\n## ")[0]
     rows = [row for row in section.splitlines() if row.startswith("| `")]
     assert {"lag", "null", *found} == set(re.findall(r"`([a-z_0-9]+)`", "\n".join(rows)))
+
+
+def test_the_page_says_which_rule_decides_and_why_and_ends_with_advice():
+    tenants = {each: tenant([1.0] * 144, each.name) for each in (CHAT, TALK)}
+    because = "no forecast: it lost; 1.1 x the highest of the last 10 min decides"
+    days = [policy(Policy.FORESLICE, 30.0, rungs={CHAT: "rule"}, becauses={CHAT: because}), STATIC]
+    text = page(days, tenants, shipped_day(1))
+    row = "".join(f'<td class="text">{cell}</td>' for cell in ("chat", "rule", because))
+    assert f"<tr>{row}</tr>" in text
+    assert all(line in text.split("<h2>For this fleet</h2>")[1] for line in advice(days))
