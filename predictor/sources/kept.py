@@ -78,14 +78,14 @@ class KeptSource:
         from_s, settled_s = self._from_s(start_s, end_s), end_s - SETTLED_S
         if not is_kept or from_s is None:
             return self._source.samples(signals, workloads, start_s, end_s)
-        past = _Past({day_s: self._files.read(day_s) for day_s in days(from_s, end_s)})
+        past = _Past({day_s: self._files.read(day_s, workloads) for day_s in days(from_s, end_s)})
         partial_s: dict[WorkloadKey, tuple[Span, ...]] = {}
         changed: set[int] = set()
         for span, keys in past.missing(workloads, from_s, end_s).items():
             for workload, told in self._source.samples(self._signals, keys, *span).items():
                 changed |= past.fill(told, settled_s)
                 partial_s[workload] = partial_s.get(workload, ()) + told.partial_s
-        self._keep({day_s: past.days[day_s] for day_s in sorted(changed)}, end_s)
+        self._keep({day_s: past.days[day_s] for day_s in sorted(changed)}, workloads, end_s)
         if self._kept_until_s is None or from_s <= self._kept_until_s < settled_s:
             self._kept_until_s = settled_s
         return {
@@ -114,11 +114,11 @@ class KeptSource:
             return start_s
         return kept_s if end_s - SETTLED_S - kept_s >= KEPT_EVERY_S else None
 
-    def _keep(self, changed: Mapping[int, Day], end_s: int) -> None:
-        """Write changed days and forget old ones; a folder that cannot be written costs no answer."""
+    def _keep(self, changed: Mapping[int, Day], of: Sequence[WorkloadKey], end_s: int) -> None:
+        """Write changed days of workloads and forget old ones; what cannot be written costs no answer."""
         try:
             for day_s, day in changed.items():
-                self._files.write(day_s, day)
+                self._files.write(day_s, day, of)
             self._files.forget(end_s - self._keep_s)
         except OSError as error:
             self.trouble = f"history is not kept in {self._folder}: {error.strerror or error}"

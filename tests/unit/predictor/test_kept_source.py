@@ -301,3 +301,73 @@ def test_anyone_can_read_a_day(kept, tmp_path):
     assert "2026-03-01 00:01:00+00:00" == str(table["time"][1])
     assert START_S // 60 + 1 == table["completions"][1]
     assert table["completions"][:1].isna().all()
+
+
+MANY = [WorkloadKey("prod", f"w{number:02}") for number in range(30)]
+FIRST, LAST = MANY[:25], MANY[25:]
+OF_MANY = dict.fromkeys(MANY, "llama on vLLM")
+LATER_S = END_S - SETTLED_S
+
+
+def values(kept, workloads, until_s=LATER_S):
+    return kept.samples(HISTORY_SIGNALS, workloads, START_S, until_s)
+
+
+def test_histories_that_are_read_some_at_a_time_are_kept_beside_each_other(kept, source):
+    """First histories of a fleet are read so; each part's day must not take the place of another's."""
+    for part in (FIRST, LAST, MANY[10:28]):
+        kept(OF_MANY).samples(HISTORY_SIGNALS, part, START_S, END_S)
+    source.is_down = True
+    told_of = values(kept(OF_MANY), MANY)
+    for key in MANY:
+        np.testing.assert_array_equal(told(START_S, LATER_S), told_of[key].values[Signal.RUNNING])
+
+
+def scribbled_where(path, workload):
+    """Damage what a file holds of the workloads that are read with this one, and of no others."""
+    about = parquet.read_metadata(path)
+    held = json.loads(about.metadata[b"foreslice"])["groups"]
+    [group] = [number for number, names in enumerate(held) if str(workload) in names]
+    column = about.row_group(group).column(5)
+    content = bytearray(path.read_bytes())
+    content[column.data_page_offset + column.total_compressed_size // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(("asked", "other"), [(FIRST, LAST), (LAST, FIRST)], ids=["first", "last"])
+def test_of_a_day_no_more_is_read_than_what_is_asked_for(asked, other, kept, source, tmp_path):
+    kept(OF_MANY).samples(HISTORY_SIGNALS, MANY, START_S, END_S)
+    for path in (tmp_path / "history").iterdir():
+        scribbled_where(path, other[0])
+    assert [] == asked_by(source, lambda: values(kept(OF_MANY), asked))
+    again = asked_by(source, lambda: values(kept(OF_MANY), other))
+    assert [(tuple(other), START_S, LATER_S)] == again
+
+
+def test_what_is_damaged_of_others_is_asked_for_again_and_the_rest_stays(kept, source, tmp_path):
+    kept(OF_MANY).samples(HISTORY_SIGNALS, MANY, START_S, END_S)
+    path = tmp_path / "history" / "2026-03-03.parquet"
+    scribbled_where(path, LAST[0])
+    kept(OF_MANY).samples(HISTORY_SIGNALS, FIRST, START_S, END_S + 3600)
+    again = asked_by(source, lambda: values(kept(OF_MANY), MANY))
+    assert [(tuple(LAST), START_S + 2 * DAY_S, LATER_S)] == again
+
+
+def test_what_is_new_of_some_is_kept_and_not_what_stood_there_before(kept, source):
+    kept(OF_MANY).samples(HISTORY_SIGNALS, MANY, START_S, END_S - 7200)
+    kept(OF_MANY).samples(HISTORY_SIGNALS, MANY[:10], START_S, END_S - 3600)
+    settled_s = END_S - 3600 - SETTLED_S
+    assert [] == asked_by(source, lambda: values(kept(OF_MANY), MANY[:10], settled_s))
+    again = asked_by(source, lambda: values(kept(OF_MANY), MANY[10:], settled_s))
+    assert [(tuple(MANY[10:]), END_S - 7200 - SETTLED_S, settled_s)] == again
+
+
+def test_a_day_that_an_earlier_version_wrote_is_read(kept, source, tmp_path):
+    """It is of one part, and does not say of whom."""
+    kept(OF_MANY).samples(HISTORY_SIGNALS, MANY, START_S, END_S)
+    for path in (tmp_path / "history").iterdir():
+        table = parquet.read_table(path)
+        about = json.loads(table.schema.metadata[b"foreslice"])
+        del about["groups"]
+        parquet.write_table(table.replace_schema_metadata({"foreslice": json.dumps(about)}), path)
+    assert [] == asked_by(source, lambda: values(kept(OF_MANY), LAST))
