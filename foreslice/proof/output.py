@@ -54,6 +54,7 @@ def as_json(scene: Scene, told: Sequence[Told], unserved: float) -> dict[str, An
     """Return all figures; hours are card-hours, `null` = out of reach."""
     return {
         "scored_days": scene.days,
+        "scored_from_s": scene.test_s,
         "workloads": [
             {
                 "workload": part.name,

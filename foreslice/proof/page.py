@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import numpy as np
 import plotly.graph_objects as go
@@ -17,6 +18,7 @@ from foreslice.proof.trail import Trail, trail_of
 from foreslice.report.html import div, rendered
 from foreslice.report.ink import BLUE, GREEN, INK, ORANGE, PINK, RED, SKY, YELLOW
 from foreslice.settings.durations import written
+from predictor.steps import DAY_S
 
 COLOURS = (
     BLUE,
@@ -52,6 +54,9 @@ MOST_DRAWN = 11
 MOST_FANS = 3
 """Workloads whose forecasts are drawn."""
 
+DATED_S = 365 * DAY_S
+"""Times below count from some begin, and are no dates."""
+
 REFERENCES = {OFF, ORACLE, BOUND}
 """Policies whose lines are drawn broad: others are read against them."""
 
@@ -70,12 +75,12 @@ def page(trace: str, seed: int, scene: Scene, told: Sequence[Told], unserved: fl
         head=HEAD,
         costs_head=COSTS,
         quantiles=", ".join(f"{quantile:g}" for quantile in QUANTILES),
-        lags=[_lag(one) for one in told],
+        lags=[_lag(one, scene) for one in told],
         advice=advice([one.run for one in told], unserved),
     )
 
 
-def _lag(told: Told) -> dict[str, object]:
+def _lag(told: Told, scene: Scene) -> dict[str, object]:
     run = told.run
     trail, name = trail_of(run, OURS), f"{run.grid.lag_s:.0f}"
     return {
@@ -93,9 +98,17 @@ def _lag(told: Told) -> dict[str, object]:
         "choices": _choices(run),
         "split": _split(split_of(run, told.figures[OURS]), run.hours(OURS) or 1.0),
         "worst": [
-            (str(one.hour), one.workload, f"{one.share:.0%}", one.because) for one in worst_hours(run, trail)
+            (_when(scene, one.hour), one.workload, f"{one.share:.0%}", one.because)
+            for one in worst_hours(run, trail)
         ],
     }
+
+
+def _when(scene: Scene, hour: int) -> str:
+    """Return an hour after the first scored step, with its date where the trace has dates."""
+    if scene.start_s < DATED_S:
+        return str(hour)
+    return f"{hour} ({datetime.fromtimestamp(scene.test_s + 3600 * hour, UTC):%Y-%m-%d %H:%M})"
 
 
 def _shown(run: Run, trail: Trail) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -16,8 +17,8 @@ from foreslice import output, show
 from foreslice.compose import surroundings_of
 from foreslice.proof.advice import advice, verdict
 from foreslice.proof.fleet import Terms
+from foreslice.proof.insured import Insured, bed_of, insured, lines
 from foreslice.proof.insured import as_json as as_json_pool
-from foreslice.proof.insured import bed_of, insured, lines
 from foreslice.proof.output import Told
 from foreslice.proof.scene import LEAST_BEFORE_S, scene_of
 from foreslice.proof.spread import Saving, saved
@@ -58,22 +59,27 @@ def run_savings(config: Path, prometheus: str, last: str, *, as_json: bool) -> N
     pools = insured(came, settings.standby.terms(), UNSERVED) if settings.standby is not None else {}
     told = Told(came, {OURS: figures_of(trail_of(came, OURS), came)})
     if as_json:
-        output.print_json(
-            {
-                "lag_s": came.grid.lag_s,
-                "scored_days": (came.grid.steps - came.grid.test) * came.grid.step_s / DAY_S,
-                "unserved": came.unserved,
-                "saved_over": {name: asdict(one) for name, one in savings.items()},
-                "verdict": verdict(came),
-                "gpu_hours": told.figures[OURS].slices,
-                "standby_pools": {name: as_json_pool(pool) for name, pool in pools.items()},
-            }
-        )
+        output.print_json(as_json_of(told, savings, pools))
     else:
         pooled = [line for pool in pools.values() for line in lines(pool)]
         if settings.standby is not None and not pools:
             pooled = ["No namespace has two workloads that could share the standby pool of the settings."]
         _print(told, savings, pooled, show.console())
+
+
+def as_json_of(told: Told, savings: Mapping[str, Saving], pools: Mapping[str, Insured]) -> dict[str, Any]:
+    """Return what would have been saved, as scripts read it."""
+    came = told.run
+    return {
+        "lag_s": came.grid.lag_s,
+        "scored_days": (came.grid.steps - came.grid.test) * came.grid.step_s / DAY_S,
+        "unserved": came.unserved,
+        "saved_over": {name: asdict(one) for name, one in savings.items()},
+        "verdict": verdict(came),
+        "advice": advice([came], UNSERVED),
+        "gpu_hours": told.figures[OURS].slices,
+        "standby_pools": {name: as_json_pool(pool) for name, pool in pools.items()},
+    }
 
 
 def saving(came: Run, rival: str) -> Saving:

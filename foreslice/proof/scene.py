@@ -80,11 +80,18 @@ class Scene:
         parts: Its workloads, on the same minutes.
         test: First minute that is scored.
         reading: How demand moves inside a step: jump, glide, or measured where steps are minutes.
+        start_s: First minute, seconds since whatever the trace counts from.
     """
 
     parts: tuple[Part, ...]
     test: int
     reading: str
+    start_s: int = 0
+
+    @property
+    def test_s(self) -> int:
+        """First scored minute, seconds since whatever the trace counts from."""
+        return self.start_s + self.test * BUCKET_S
 
     @property
     def step_s(self) -> int:
@@ -140,7 +147,7 @@ def scene_of(trace: Trace, terms: Terms, seed: int) -> Scene:
         for name, draw in zip(trace.rates, draws.tolist(), strict=True)
     )
     is_measured = all(part.step_s <= BUCKET_S for part in parts)
-    return Scene(parts, test, "measured" if is_measured else terms.reading)
+    return Scene(parts, test, "measured" if is_measured else terms.reading, start_s)
 
 
 LEAST_BEFORE_S = 4 * DAY_S

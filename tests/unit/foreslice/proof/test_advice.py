@@ -10,6 +10,7 @@ import pytest
 from foreslice.proof.advice import advice, levers, worth_by_workload
 from foreslice.proof.course import QUANTILES, Course, Grid
 from foreslice.proof.output import COSTS, Told, as_json, costs
+from foreslice.proof.page import page
 from foreslice.proof.scene import Part, Piece, Scene
 from foreslice.proof.split import BURSTS, binding_of, by_kind, worst_hours
 from foreslice.proof.sweep import Asked, play
@@ -207,6 +208,17 @@ def test_every_key_of_the_json_is_documented_and_there_is_no_other(fleet):
     told = Told(fleet, {name: figures_of(trail_of(fleet, name), fleet) for name in fleet.books})
     figures = as_json(Scene(tuple(c.part for c in fleet.courses), 0, "measured"), [told], 0.005)
     docs = (Path(__file__).parents[4] / "docs" / "replay.md").read_text()
-    section = docs.split("## `--output json`")[1].split("\n## ")[0]
+    section = docs.split("## `--output json`")[1].split("\n##")[0]
     found = keys_of({"trace": "", "fleet": "", "seed": 1} | figures)
     assert found == keys_told(section)
+
+
+@pytest.mark.parametrize(
+    ("start_s", "said"),
+    [(0, r"<td[^>]*>\d+</td>"), (1_767_225_600, r"<td[^>]*>\d+ \(2026-01-0\d \d\d:00\)</td>")],
+)
+def test_worst_hours_have_dates_where_the_trace_has(fleet, start_s, said):
+    told = Told(fleet, {name: figures_of(trail_of(fleet, name), fleet) for name in ("foreslice", "oracle")})
+    scene = Scene(tuple(c.part for c in fleet.courses), TEST * 1440, "measured", start_s)
+    worst = page("a.csv", 1, scene, [told], 0.005).split("Hours in which most went unserved")[1]
+    assert re.search(said, worst.split("</tr>")[1])

@@ -1,5 +1,6 @@
 """What moving slices would have saved on recorded demand: a range, read only."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,12 @@ import pytest
 from fleet.boards import H100_80GB
 from fleet.workload import WorkloadKey
 from foreslice.cli import main
+from foreslice.proof.advice import advice
 from foreslice.proof.fleet import Terms
-from foreslice.proof.savings import saving, trace_of
+from foreslice.proof.output import Told
+from foreslice.proof.savings import UNSERVED, as_json_of, saving, trace_of
 from foreslice.proof.scene import scene_of
+from foreslice.proof.trail import figures_of, trail_of
 from predictor.ports import DemandHistory
 from tests.unit.foreslice.proof.test_sweep import played
 
@@ -47,6 +51,7 @@ def test_recorded_minutes_become_a_trace_and_stay_unknown_where_they_are():
     scene = scene_of(trace_of({"shop/chat": history(1_700_000_040, rates)}), terms, 0)
     [part] = scene.parts
     assert ("shop/chat", 60, "measured", 5 * 1440) == (part.name, part.step_s, scene.reading, scene.test)
+    assert 1_700_000_040 + 5 * 86_400 == scene.test_s
     np.testing.assert_array_equal(rates, part.work)
 
 
@@ -70,3 +75,15 @@ def test_the_history_that_a_service_keeps_is_not_touched(monkeypatch, tmp_path, 
         main()
     assert 3 == left.value.code, "nobody answers there"
     assert ["settings.yaml"] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_every_key_of_the_json_is_documented():
+    run = played(sees=True, rivals=())
+    told = Told(run, {"foreslice": figures_of(trail_of(run, "foreslice"), run)})
+    figures = as_json_of(told, {name: saving(run, name) for name in ("static-gpu-trained", "off")}, {})
+    docs = (Path(__file__).parents[4] / "docs" / "replay.md").read_text()
+    section = docs.split("### `foreslice savings --output json`")[1].split("\n##")[0]
+    assert {*figures, *figures["saved_over"], *figures["saved_over"]["off"]} <= set(
+        re.findall(r"`([a-z_-]+)`", section)
+    )
+    assert advice([run], UNSERVED) == figures["advice"]
