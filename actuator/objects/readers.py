@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from actuator.objects.allocations import AllocationReader
@@ -52,7 +52,6 @@ class StandingReader(Generic[Read]):
         return standing
 
 
-@dataclass(frozen=True, slots=True)
 class Readers:
     """The readers of one cluster, one for each kind of thing.
 
@@ -67,11 +66,25 @@ class Readers:
         dated: The same with what plans say of them.
     """
 
-    kept: Kept = field(default_factory=Kept)
-    indexed: Indexed = field(default_factory=Indexed)
-    hosts: HostReader = field(default_factory=HostReader)
-    holdings: AllocationReader = field(default_factory=AllocationReader)
-    slices: SliceReader = field(default_factory=SliceReader)
-    plans: PlanReader = field(default_factory=PlanReader)
-    standings: StandingReader[Standing | None] = field(default_factory=StandingReader)
-    dated: StandingReader[Standing] = field(default_factory=StandingReader)
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: where an object cannot be read, what was kept up may be so by halves."""
+        self.kept = Kept()
+        self.indexed = Indexed()
+        self.hosts = HostReader()
+        self.holdings = AllocationReader()
+        self.slices = SliceReader()
+        self.plans = PlanReader()
+        self.standings: StandingReader[Standing | None] = StandingReader()
+        self.dated: StandingReader[Standing] = StandingReader()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Forget everything if what is done meanwhile fails, so that it fails again the next time."""
+        try:
+            yield
+        except BaseException:
+            self.forget()
+            raise

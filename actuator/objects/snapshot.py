@@ -73,6 +73,13 @@ def fleet_of(
         fault_domain: Node label that names the fault domain, empty = there are none.
         beside: Deployments beside the workloads' own, the same with every call.
     """
+    with readers.reading():
+        return _fleet(snapshot, workloads, readers, fault_domain, beside)
+
+
+def _fleet(
+    snapshot: Snapshot, workloads: Iterable[WorkloadKey], readers: Readers, fault_domain: str, beside: Beside
+) -> Fleet:
     kept = readers.kept
     inventory = readers.slices.read(snapshot.slices)
     plugs = kept.of(plugged, snapshot.nodes, snapshot.pods, kept.of(publishing, snapshot.slices))

@@ -96,6 +96,26 @@ def test_pods_of_others_count_in_the_queue_that_they_name_and_ours_by_what_they_
     assert {} == fleet(pods=[pods[0], pods[2]]).queued
 
 
+UNREADABLE = {
+    "a pod": {"pods": [pod("b"), {**pod("a"), "spec": {"nodeName": "n", "containers": [{"resources": 7}]}}]},
+    "a claim": {"claims": [{**claim("a-gpus", "gpu-1"), "status": {"allocation": {"devices": 7}}}]},
+    "a Deployment": {"deployments": [deployment(ownerReferences=[{"kind": "none"}])]},
+    "a plan": {"plans": [{**plan(StepState.DONE), "spec": {"target": {"name": "llama"}}}]},
+}
+
+
+@pytest.mark.parametrize("broken", UNREADABLE.values(), ids=UNREADABLE)
+def test_what_cannot_be_read_is_not_passed_over_the_next_time(broken):
+    readers = Readers()
+    fleet_of(snapshot(), [LLAMA], readers)
+    broken = snapshot(**broken)
+    for _ in range(2):
+        with pytest.raises((AttributeError, KeyError)):
+            fleet_of(broken, [LLAMA], readers)
+
+    assert fleet() == fleet_of(snapshot(), [LLAMA], readers)
+
+
 BUDGET = {
     "metadata": {"name": "calm", "namespace": "llm"},
     "spec": {"selector": {}},
