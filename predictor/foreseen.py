@@ -46,7 +46,7 @@ def is_fall_foreseen(work: Floats) -> bool:
     now, before = work[-PEAK:].max(), work[-PEAK - HOUR : -HOUR].max()
     if now >= before:
         return True
-    peaks = np.lib.stride_tricks.sliding_window_view(work, PEAK).max(axis=1)
+    peaks = _peaks(work)
     with np.errstate(divide="ignore", invalid="ignore"):
         kept = peaks[HOUR:] / peaks[:-HOUR]
     yesterday = kept[-1 - DAY - _AROUND : -DAY + _AROUND] if len(kept) > DAY + _AROUND else kept[:0]
@@ -55,5 +55,16 @@ def is_fall_foreseen(work: Floats) -> bool:
     yesterday = yesterday[np.isfinite(yesterday)]
     if len(known) < _LEAST:
         return False
-    lowest = min(float(np.quantile(known, BAND)), float(yesterday.min(initial=np.inf)))
-    return bool(now >= lowest * before)
+    # Either is enough, and a quantile of two days takes as long as all the rest.
+    if now >= yesterday.min(initial=np.inf) * before:
+        return True
+    return bool(now >= np.quantile(known, BAND) * before)
+
+
+def _peaks(work: Floats) -> Floats:
+    """Return the highest of each `PEAK` buckets on end, NaN where one is unknown; windows double in width."""
+    peaks, width = work, 1
+    while width < PEAK:
+        more = min(width, PEAK - width)
+        peaks, width = np.maximum(peaks[:-more], peaks[more:]), width + more
+    return peaks

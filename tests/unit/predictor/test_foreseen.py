@@ -81,3 +81,19 @@ def test_gaps_in_the_past_are_passed_over():
 
 def test_a_workload_that_sleeps_has_not_fallen():
     assert is_fall_foreseen(np.zeros(2 * DAY))
+
+
+def test_is_the_rule_read_out_on_work_of_all_kinds():
+    """Each peak by itself, both bounds always: short cuts and gaps change no answer."""
+    chance, answers = np.random.default_rng(5), []
+    for _ in range(60):
+        work = np.exp(chance.normal(0.0, 0.02, 2 * DAY + 2 * HOUR).cumsum() % 3.0)
+        work[-PEAK:] *= chance.uniform(0.2, 1.0)
+        work[chance.integers(0, len(work) - 2 * HOUR, 5)] = np.nan
+        peaks = np.array([work[at : at + PEAK].max() for at in range(len(work) - PEAK + 1)])
+        kept = peaks[HOUR:] / peaks[:-HOUR]
+        known, yesterday = kept[:-HOUR], kept[-1 - DAY - HOUR // 2 : -DAY + HOUR // 2]
+        lowest = min(np.nanquantile(known, 0.05), np.nanmin(yesterday))
+        answers.append(bool(kept[-1] >= min(lowest, 1.0)))
+        assert answers[-1] == is_fall_foreseen(work)
+    assert {True, False} == set(answers)
