@@ -19,6 +19,7 @@ from foreslice import show
 from foreslice.demo_view import View
 from foreslice.replay import Day, replay, shipped_day
 from foreslice.replayed import Policy, Progress, Replayed
+from foreslice.report.advice import advice
 from foreslice.report.page import page
 from foreslice.report.table import disclosure, head, readings, rows, summary
 from simulator.traffic import Tenant
@@ -75,6 +76,8 @@ def tell(days: list[Replayed], day: Day, title: str, console: Console) -> None:
     console.print(table)
     for line in (*readings(days, day), disclosure(day)):
         console.print(line)
+    for line in advice(days):
+        console.print(f"- {line}")
 
 
 def played(day: Day, policies: Sequence[Policy], console: Console) -> list[Replayed]:

@@ -2,12 +2,15 @@
 
 import re
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from fleet.change import Verb
+from foreslice.demo import tell
 from foreslice.replay import shipped_day
 from foreslice.replayed import Policy, StepTaken
 from foreslice.report.advice import advice
@@ -74,8 +77,9 @@ def test_it_is_told_where_a_rule_decides_and_where_a_forecast():
 def test_whose_requests_are_late_is_told_by_what_they_are_of_all_that_are():
     ours = policy(Policy.FORESLICE, 22.0, 0.9)
     shares = replace(ours.summary, attainment_by_workload={CHAT: 0.98, TALK: 0.82})
-    late = replace(ours, summary=shares, detail=replace(ours.detail, violation_minutes={CHAT: 1, TALK: 9}))
-    said = "talk (90%, late in 9 minutes), chat (10%, late in 1 minutes)"
+    counts = {"violation_minutes": {CHAT: 1, TALK: 9}, "offered": {CHAT: 300.0, TALK: 100.0}}
+    late = replace(ours, summary=shares, detail=replace(ours.detail, **counts))
+    said = "talk (75%, late in 9 minutes), chat (25%, late in 1 minutes)"
     assert (
         f"Under foreslice the requests outside their SLO are those of {said}." == advice([late, STATIC])[-1]
     )
@@ -135,3 +139,11 @@ def test_the_page_says_which_rule_decides_and_why_and_ends_with_advice():
     row = "".join(f'<td class="text">{cell}</td>' for cell in ("chat", "rule", because))
     assert f"<tr>{row}</tr>" in text
     assert all(line in text.split("<h2>For this fleet</h2>")[1] for line in advice(days))
+
+
+def test_the_terminal_ends_with_the_same_advice():
+    days = [policy(Policy.FORESLICE, 30.0, rungs={CHAT: "rule"}), OFF, STATIC]
+    console = Console(record=True, width=500, file=StringIO())
+    tell(days, shipped_day(1), "a day", console)
+    told = [line.rstrip() for line in console.export_text().splitlines()]
+    assert [f"- {line}" for line in advice(days)] == told[-len(advice(days)) :]
