@@ -8,6 +8,7 @@ import numpy as np
 from capacity.estimate import CapacityModel
 from fleet.boards import H100_80GB
 from fleet.demand import Mix
+from fleet.workload import WorkloadKey
 from simulator.tenants import shipped_tenants
 from simulator.traces import TRACE_STEP_S
 from simulator.traffic import DAY_S, continuous
@@ -104,4 +105,4 @@ def shipped(steepest_s, namespace):
 
 def in_namespace(namespace, workloads):
     """Return workloads as those of a namespace."""
-    return [replace(one, key=replace(one.key, namespace=namespace)) for one in workloads]
+    return [replace(one, key=WorkloadKey(namespace, one.key.name)) for one in workloads]
