@@ -68,7 +68,7 @@ test-nights: .venv/.dev controlplane ## on a real control plane: the steepest mi
 	$(BIN)/python -m pytest tests/cluster/test_nights.py tests/cluster/test_rise_and_burst.py $(PYTEST_ARGS)
 
 .PHONY: soak
-soak: .venv/.dev controlplane ## a day in two hours on 64 simulated cards of a real control plane (SOAK_MINUTES=20: so much of it; SOAK_FLEET=mig-manager or dynamic-mig: whose)
+soak: .venv/.dev controlplane ## a day in two hours on 64 simulated cards of a real control plane (SOAK_MINUTES=20: so much of it; SOAK_FLEET=mig-manager, mig-manager-dra or dynamic-mig: whose)
 	@$(BIN)/python -m tests.cluster.soak
 
 .PHONY: demo-cluster

@@ -99,6 +99,7 @@ class ManagedTown(NightTown):
     """The same under MIG managers, cut for the night to begin with."""
 
     mechanism = "device-plugin"
+    is_claimed = False
     is_cut_anew = True
     roles = (*ROLES, "foreslice-observe-layouts", "foreslice-cut-file")
 
@@ -106,7 +107,7 @@ class ManagedTown(NightTown):
         """Register the nodes as feature discovery and device plugins show them."""
         for name in ("layouts", "cut"):
             install(self.lab.server, name)
-        managed = Managed(self._cuts(), TIMES, namespace=self.name)
+        managed = Managed(self._cuts(), TIMES, namespace=self.name, is_claimed=self.is_claimed)
         agents.add_managed(self.nodes, H100_80GB, managed, containers, delays)
 
     def begin_workloads(self):
@@ -134,6 +135,21 @@ class ManagedTown(NightTown):
         if self.cards == 4:
             return ((NIGHT,) * 4, (NIGHT,) * 4, (LARGE, LARGE, DEEP, NIGHT))
         return (*((NIGHT,) * 8,) * 5, *((LARGE,) * 8,) * 2, (DEEP,) * 8)
+
+
+class ClaimedTown(ManagedTown):
+    """The same where DRA's driver offers what the managers cut, and pods have claims."""
+
+    mechanism = "dra"
+    is_claimed = True
+
+    def begin_workloads(self):
+        """Create the Deployments, each with a claim for an instance."""
+        NightTown.begin_workloads(self)
+
+    def held(self):
+        """Return the cards that claims hold, in memory slices."""
+        return Town.held(self)
 
 
 def small(server, agents, name, steepest_s):

@@ -1,7 +1,8 @@
 """`make soak`: a day in two hours on 64 cards of a real control plane, and what became of it.
 
 `SOAK_FLEET` says whose: `tenants` on dynamic MIG (if it is not set), or nights of small engines and days of
-large ones on `dynamic-mig` or under a `mig-manager`.
+large ones on `dynamic-mig`, under a `mig-manager`, or under one that cuts what DRA's driver offers
+(`mig-manager-dra`).
 """
 
 import io
@@ -19,7 +20,7 @@ from tests.cluster.compressed import PERIOD_S
 from tests.cluster.conftest import NEWEST, make_classes
 from tests.cluster.controlplane import control_plane
 from tests.cluster.lab import until
-from tests.cluster.nights import ManagedTown, NightTown
+from tests.cluster.nights import ClaimedTown, ManagedTown, NightTown
 from tests.cluster.scene import scene
 from tests.cluster.town import compressed
 from tests.cluster.verdict import Watch, missed
@@ -29,7 +30,12 @@ NAME = "fleet"
 SAMPLE_S = 2
 SETTLED_S = 120
 TOLD_EVERY_S = 60
-FLEETS = {"tenants": compressed, "dynamic-mig": NightTown, "mig-manager": ManagedTown}
+FLEETS = {
+    "tenants": compressed,
+    "dynamic-mig": NightTown,
+    "mig-manager": ManagedTown,
+    "mig-manager-dra": ClaimedTown,
+}
 CUT_AT_MOST = 0.05
 """Share of the cards' time in which they may be cut anew."""
 STEEPEST_IN_S = 600
