@@ -70,6 +70,7 @@ def read_trace(path: Path) -> Trace:
 def _by_minute(table: pd.DataFrame, time: str, path: Path) -> pd.DataFrame:
     """Return requests counted by minute, with their mean tokens."""
     table = table.assign(**{name: demand_of(table[name], path) for name in TOKENS if name in table.columns})
+    table = table.reset_index(drop=True)  # rows of a sorted Parquet file keep the numbers that they had
     minute = np.floor(seconds_of(table[time], path) / BUCKET_S).astype(np.int64)
     minutes = np.arange(minute.min(), minute.max() + 1)
     names = table[WORKLOAD].astype(str) if WORKLOAD in table.columns else pd.Series("all", index=table.index)
