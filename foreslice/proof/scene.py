@@ -146,6 +146,13 @@ def scene_of(trace: Trace, terms: Terms, seed: int) -> Scene:
         _part(trace, name, terms, (capacity, draw, start_s, minutes // BUCKET_S, test))
         for name, draw in zip(trace.rates, draws.tolist(), strict=True)
     )
+    for days, asked in (("before what is scored", slice(test)), ("that are scored", slice(test, None))):
+        if not sum(float(np.nansum(part.work[asked])) for part in parts):
+            raise InputError(
+                f"no work was asked for on the days {days}",
+                where="the trace",
+                fix="give one with demand before and in what is scored",
+            )
     is_measured = all(part.step_s <= BUCKET_S for part in parts)
     return Scene(parts, test, "measured" if is_measured else terms.reading, start_s)
 
@@ -166,6 +173,12 @@ def _part(trace: Trace, name: str, terms: Terms, where: tuple[CapacityModel, flo
     if workload is not None:
         prompt, output = tokens_of(trace, name, len(values))
         work = capacity.work(workload, values, prompt, output)
+    if not np.nansum(work):
+        raise InputError(
+            f"workload {name} never has any work",
+            where="the trace",
+            fix="take its rows out",
+        )
     work = work * scaled(work, terms.sizes, draw)
     if workload is not None:
         trained = work[: max(1, (test * BUCKET_S + start_s - rates.series.start_s) // rates.series.step_s)]
@@ -188,7 +201,7 @@ def scaled(work: Floats, sizes: Sizes | None, draw: float) -> float:
     if sizes is None:
         return 1.0
     size = sizes.least * (sizes.largest / sizes.least) ** draw
-    return float(size / np.nanquantile(work, SIZED_AT))
+    return float(size / (np.nanquantile(work, SIZED_AT) or np.nanmax(work)))
 
 
 def tokens_of(trace: Trace, name: str, steps: int) -> tuple[Floats, Floats]:

@@ -110,6 +110,37 @@ workloads:
     np.testing.assert_array_equal(kept.work, free.work)  # in replicas of the fleet's largest card, both
 
 
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ({"a": [1.0] * 6 + [0.0] * 2}, "no work was asked for on the days that are scored"),
+        ({"a": [0.0] * 6 + [1.0] * 2}, "no work was asked for on the days before what is scored"),
+        ({"a": [1.0] * 8, "b": [0.0] * 8}, "workload b never has any work; take its rows out"),
+    ],
+)
+def test_who_asks_for_nothing_is_one_clear_line(tmp_path, rates, said):
+    rows = [
+        f"{600 * step},{name},{days[step // 144]}" for name, days in rates.items() for step in range(8 * 144)
+    ]
+    trace = read_trace(written(tmp_path, "\n".join(["t_s,workload,rate", *rows])))
+    fleet = read_fleet(written(tmp_path, "lags: [600s]\nunserved: 0.01\nscored: 2d\n" + SIZES, "fleet.yaml"))
+    with pytest.raises(InputError, match=said):
+        scene_of(trace, fleet.terms(), 1)
+
+
+def test_who_has_work_for_less_than_a_thousandth_of_the_time_is_sized_by_its_highest(tmp_path):
+    rows = [f"{600 * step},a,{5.0 if step == 100 else 0.0}" for step in range(7 * 144)]
+    rows.append(f"{600 * 7 * 144},a,5.0")
+    rows += [f"{600 * step},a,0.0" for step in range(7 * 144 + 1, 30 * 144)]
+    trace = read_trace(written(tmp_path, "\n".join(["t_s,workload,rate", *rows])))
+    fleet = read_fleet(written(tmp_path, "lags: [600s]\nunserved: 0.01\nscored: 24d\n" + SIZES, "fleet.yaml"))
+    [part] = scene_of(trace, fleet.terms(), 1).parts
+    assert 8.0 == pytest.approx(part.work.max())
+
+
+SIZES = "sizes: {least: 8, largest: 8}\n"
+
+
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.yaml")), ids=lambda path: path.stem)
 def test_shipped_fleet_files_can_be_used(path):
     assert read_fleet(path).lags
