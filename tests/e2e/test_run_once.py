@@ -91,6 +91,7 @@ SHOWN = group(
                     "demand_from": TEXT,
                     "distrust": TEXTS,
                     "cheapest": {"type": ["string", "null"]},
+                    "cheapest_if_cut_anew": {"type": ["string", "null"]},
                 },
                 stands=TEXT,
                 goal=TEXT,

@@ -9,6 +9,8 @@ from actuator.objects.plans import plan_of
 from actuator.objects.readers import Readers
 from actuator.objects.snapshot import fleet_of
 from actuator.ways import as_acted_on, as_made
+from fleet.boards import H100_80GB
+from fleet.cards import CardShares
 from fleet.change import ChangeSet, Step, Verb
 from fleet.restraints import DisruptionBudget
 from fleet.shape import Configuration, Shape
@@ -237,8 +239,9 @@ class TestItsPast:
     def test_what_stood_on_it_is_safe_on_it_and_the_rest_on_the_workloads_own(self):
         found = standing(small())
         stood = replace(found, before=Configuration({LARGE: 2, SMALL: 3, Shape("h100-80gb"): 1}))
-        assert Configuration({LARGE: 3, SMALL: 3}) == stood.safe
-        assert Configuration({LARGE: 6}) == replace(stood, variants=(found.own,)).safe
+        cards = CardShares([H100_80GB])
+        assert Configuration({LARGE: 4, SMALL: 3}) == cards.safe(stood)
+        assert Configuration({LARGE: 5}) == cards.safe(replace(stood, variants=(found.own,)))
 
 
 def test_one_whose_pods_share_a_claim_is_left_out_as_soon_as_the_claim_is_seen_to_be_for_a_gpu():
