@@ -31,7 +31,10 @@ class Labelled:
         gone, came = self._changes.since(pods)
         for pod in filter(self._counts, gone):
             for mark in _marks(pod):
-                self._marked[mark].pop(id(pod))
+                del self._marked[mark][id(pod)]
+                if not self._marked[mark]:
+                    # Every pod of a Job has labels of its own, and a cluster makes some all the time.
+                    del self._marked[mark]
         for pod in filter(self._counts, came):
             for mark in _marks(pod):
                 self._marked[mark][id(pod)] = pod
