@@ -169,7 +169,8 @@ def _guessed(replica: Replica, targets: MeanTargets, beyond: Floats) -> tuple[Fl
     for step in range(_GUESSES):
         trial = met + (missed - met) * room / (room - lack)
         # Never nearer than that to an end: what is beside an end that is all but right is on the other side.
-        trial = np.clip(trial, np.minimum(met + aside, (met + missed) / 2), missed - aside)
+        middle = (met + missed) / 2
+        trial = np.clip(trial, np.minimum(met + aside, middle), np.maximum(missed - aside, middle))
         seen = replica.at(trial)
         is_met, here = targets.met_by(seen), targets.room(seen)
         # An end that stays twice counts half, so that it moves, too.

@@ -197,3 +197,15 @@ def test_no_guess_moves_what_halving_alone_finds():
             low, high = np.where(is_met, trial, low), np.where(is_met, high, trial)
         halved = np.where(targets.met_by(replica.at(cap)), cap, low)
         assert halved.tolist() == [one.requests_per_s for one in found]
+
+
+def test_no_guess_comes_to_a_rate_of_nothing():
+    """At which a queue has no mean: as where a row that is all but refused is found before the others."""
+    prompts, outputs, alone = np.full(2, 700.0), np.full(2, 90.0), np.ones(2)
+    law = LAW.for_each(prompts)
+    itl = law.itl_ms(prompts, outputs, alone) * (1 + np.array([1e-13, 0.1]))
+    endless = np.full(2, np.inf)
+
+    # A warning of numpy's fails this.
+    found = sustained(law, AMPLE, prompts, outputs, MeanTargets(endless, itl, endless))
+    assert [True, False] == [one.requests_per_s < 1e-6 for one in found]
