@@ -99,6 +99,7 @@ def test_pods_of_others_count_in_the_queue_that_they_name_and_ours_by_what_they_
 UNREADABLE = {
     "a pod": {"pods": [pod("b"), {**pod("a"), "spec": {"nodeName": "n", "containers": [{"resources": 7}]}}]},
     "a claim": {"claims": [{**claim("a-gpus", "gpu-1"), "status": {"allocation": {"devices": 7}}}]},
+    "a claim of others": {"claims": [{**claim("x", "gpu-1"), "status": {"allocation": {"devices": 7}}}]},
     "a Deployment": {"deployments": [deployment(ownerReferences=[{"kind": "none"}])]},
     "a plan": {"plans": [{**plan(StepState.DONE), "spec": {"target": {"name": "llama"}}}]},
 }
