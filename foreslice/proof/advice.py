@@ -93,12 +93,17 @@ def advice(runs: Sequence[Run], unserved: float) -> list[str]:
         runs: By lag.
         unserved: Share of the work that may go unserved.
     """
-    return [line for run in runs for line in _lines(run, unserved)] + list(_lead_time(runs))
+    return [line for run in runs for line in _lines(run, unserved)] + list(_lead_time(runs, unserved))
 
 
 def _lines(run: Run, unserved: float) -> Iterator[str]:
     lag, value = written(run.grid.lag_s), run.value[OURS]
-    pays = value.low is not None and value.low > 0 and run.is_informative
+    if miss := run.misses(OURS):
+        yield (
+            f"At {lag} foreslice has no figure but its miss ({miss}): what is said of hours is at the "
+            f"{value.unserved:.2%} that it left."
+        )
+    pays = _has_forecast(run) and value.low is not None and value.low > 0 and run.is_informative
     if pays and value.saved is not None:
         yield f"At {lag} a forecast pays: {value.saved:.1%} fewer GPU-hours than the best rule without one."
     else:
@@ -110,7 +115,8 @@ def _lines(run: Run, unserved: float) -> Iterator[str]:
             f"({-one.share:+.0%})"
             for one in found
         )
-        yield f"Levers at {lag}, the one that saves most first: {said}."
+        reading = "" if run.is_informative else ", as orientation"
+        yield f"Levers at {lag}{reading}, the one that saves most first: {said}."
     if value.unserved > MISSED * unserved:
         yield f"At {lag} {value.unserved:.2%} went unserved where {unserved:.2%} was allowed."
     yield from _eaters(run)
@@ -156,7 +162,7 @@ def _eaters(run: Run) -> Iterator[str]:
     said = ", ".join(
         f"{name} ({one.sum() / total:.0%}, {one[BURSTS] / one.sum():.0%} of it in bursts)"
         for name, one in worst
-        if one.sum() >= LEAST_NAMED * total
+        if one.sum() >= LEAST_NAMED * total or name == worst[0][0]
     )
     bursts = float(np.sum([one[BURSTS] for one in lacked.values()])) / total
     end = (
@@ -176,11 +182,11 @@ def _limits(run: Run) -> Iterator[str]:
         )
 
 
-def _lead_time(runs: Sequence[Run]) -> Iterator[str]:
-    first, last = runs[0], runs[-1]
-    short, long = first.hours(OFF), last.hours(OFF)
+def _lead_time(runs: Sequence[Run], unserved: float) -> Iterator[str]:
+    first, last = (end(runs, key=lambda run: run.grid.lag_s) for end in (min, max))
+    short, long = (run.hours(OFF, unserved) for run in (first, last))
     if first is not last and short and long and long > short:
         yield (
             f"A lag of {written(first.grid.lag_s)} instead of {written(last.grid.lag_s)} saves "
-            f"{1 - short / long:.0%}, without any forecast."
+            f"{1 - short / long:.0%} at {unserved:.2%} unserved, without any forecast."
         )

@@ -64,14 +64,18 @@ class Run:
         """Share of the work that ours left."""
         return self.value[OURS].unserved
 
-    def hours(self, policy: str) -> float | None:
-        """Return card-hours at the work that ours left unserved, read off the curve; `None` = never."""
+    def hours(self, policy: str, unserved: float | None = None) -> float | None:
+        """Return card-hours at a share of unserved work, read off the curve; `None` = never.
+
+        Without one it is the share that ours left. A policy of one setting has its own share only.
+        """
+        left = self.unserved if unserved is None else unserved
         total = self.books[policy].total
         ones = np.ones((len(total.asked), 1))
         if len(total.held) == 1:
             held = float(total.held.sum())
         else:
-            held = float(cheapest(total, np.array([self.unserved]), ones)[0])
+            held = float(cheapest(total, np.array([left]), ones)[0])
         return held * self.grid.step_s / 3600 if np.isfinite(held) else None
 
     def at(self, policy: str) -> Book:

@@ -9,14 +9,17 @@ import pytest
 
 from foreslice.proof.advice import advice, levers, worth_by_workload
 from foreslice.proof.course import QUANTILES, Course, Grid
+from foreslice.proof.mean import Mean
 from foreslice.proof.output import COSTS, Told, as_json, costs
 from foreslice.proof.page import page
 from foreslice.proof.scene import Part, Piece, Scene
+from foreslice.proof.setting import HOLDS
 from foreslice.proof.split import BURSTS, binding_of, by_kind, worst_hours
 from foreslice.proof.sweep import Asked, play
 from foreslice.proof.trail import figures_of, trail_of
 from predictor.highest import highest_ahead
 from predictor.value.ledger import Limits
+from predictor.value.worth import cheapest
 
 STEP_S = 600
 DAY = 86_400 // STEP_S
@@ -84,6 +87,41 @@ def test_who_is_in_no_need_of_a_forecast_is_told_that_rules_decided():
     assert "the forecast instead of the rule" not in {lever.name for lever in levers(blind)}
 
 
+def test_rules_that_change_with_the_days_are_no_forecast_that_pays():
+    """Rules that are chosen each midnight may beat any that is kept: V compares a rule with a rule then."""
+    blind = played(*courses_and_grid(flat=(np.ones(DAYS * DAY), False)))
+    worth = replace(blind.value["foreslice"], value=0.5, low=0.4, high=0.6, saved=0.2, prize=1.3)
+    never = [replace(one, setting=Mean((HOLDS[60],))) for one in blind.choices]
+    said = advice([replace(blind, value={**blind.value, "foreslice": worth}, choices=never)], 0.005)
+    assert said[0].startswith("At 30m nothing shows that a forecast pays: ")
+    assert any("rules decided on every scored day" in line for line in said)
+
+
+def test_where_ours_has_a_miss_for_a_figure_that_is_said_first(fleet):
+    assert not any("has no figure but its miss" in line for line in advice([fleet], 0.005))
+    short = played(*courses_and_grid(bursting=(bursts(), False)), allowed=0.05)
+    assert short.misses("foreslice")
+    assert (
+        f"At 30m foreslice has no figure but its miss ({short.misses('foreslice')}): what is said of hours is "
+        f"at the {short.unserved:.2%} that it left." == advice([short], 0.05)[0]
+    )
+
+
+def test_a_lag_under_a_step_of_the_data_has_levers_as_orientation_only(fleet):
+    [line] = [line for line in advice([replace(fleet, is_informative=False)], 0.005) if "Levers" in line]
+    assert line.startswith("Levers at 30m, as orientation, the one that saves most first: ")
+
+
+def test_of_many_who_leave_a_little_each_the_one_that_leaves_most_is_named():
+    many = {f"w{n}": (np.roll(bursts(), 7 * n), False) for n in range(40)}
+    run = played(*courses_and_grid(**many), allowed=0.05)
+    lacked = {name: one.sum() for name, one in by_kind(run, trail_of(run, "foreslice")).items()}
+    worst = max(lacked, key=lacked.get)
+    assert lacked[worst] < 0.05 * sum(lacked.values())
+    [line] = [line for line in advice([run], 0.05) if line.startswith("What goes unserved")]
+    assert f"is that of {worst} (" in line
+
+
 def test_levers_are_what_lies_between_policies_and_the_one_that_saves_most_is_first(fleet):
     by_name = {lever.name.split(",")[0]: lever for lever in levers(fleet)}
     off, ours = fleet.hours("off"), fleet.hours("foreslice")
@@ -139,16 +177,20 @@ def test_the_limit_that_costs_who_knows_demand_is_told(fleet):
     )
 
 
-def test_a_shorter_lag_is_told_with_what_it_saves(fleet):
+def test_a_shorter_lag_is_told_with_what_it_saves_at_the_same_share(fleet):
     courses, grid = courses_and_grid(seen=(season(), True))
     # Who waits two steps is late for a rise that lasts three, and has to hold it.
     short = replace(grid, lag_s=0.0, limits=Limits(0, 1))
     first, last = (played(courses, one) for one in (short, grid))
-    saved = 1 - first.hours("off") / last.hours("off")
-    assert saved > 0
-    assert f"A lag of 0d instead of 30m saves {saved:.0%}, without any forecast." in advice(
-        [first, last], 0.02
+    assert first.unserved != last.unserved
+    at_once, later = (
+        float(cheapest(one.books["off"].total, np.array([0.02]), np.ones((4, 1)))[0]) for one in (first, last)
     )
+    saved = 1 - at_once / later
+    assert saved > 0
+    line = f"A lag of 0d instead of 30m saves {saved:.0%} at 2.00% unserved, without any forecast."
+    assert line == advice([first, last], 0.02)[-1]
+    assert line == advice([last, first], 0.02)[-1]
 
 
 def test_what_is_left_at_our_hours_lies_between_settings_that_take_more_and_less(fleet):
