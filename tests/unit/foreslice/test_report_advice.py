@@ -49,7 +49,7 @@ def pool():
 
 
 def test_levers_are_told_with_what_they_save_and_what_they_cost_the_one_that_saves_most_first():
-    ours = policy(Policy.FORESLICE, 22.0, 0.99)
+    ours = policy(Policy.FORESLICE, 22.0, 0.99, rungs={CHAT: "rule", TALK: "learned"})
     [line] = [line for line in advice([ours, OFF, STATIC, ORACLE]) if line.startswith("Levers")]
     told = line.split("beside: ")[1].split("; ")
     assert [
@@ -57,6 +57,25 @@ def test_levers_are_told_with_what_they_save_and_what_they_cost_the_one_that_sav
         "to know demand, instead of forecasting it: 7.0 GPU-hours less (-32%), +1.00% of the",
         "the forecast, instead of the rule: 2.0 GPU-hours more (+10%), -1.00% of the",
     ] == [one.split(" requests")[0] for one in told]
+
+
+def test_most_is_what_most_hours_are_saved_by_not_the_largest_share():
+    pooled = policy(Policy.RULE_POOL, 9.0)
+    static = policy(Policy.STATIC, 40.0)
+    [line] = [line for line in advice([pooled, OFF, static]) if line.startswith("Levers")]
+    moving, pool = line.split("beside: ")[1].split("; ")
+    assert "whole GPUs: 20.0 GPU-hours less (-50%)" in moving
+    assert "beside the rule: 11.0 GPU-hours less (-55%)" in pool
+
+
+def test_what_rules_save_is_no_lever_of_forecasts():
+    ours = policy(Policy.FORESLICE, 18.0, rungs={CHAT: "rule", TALK: "residual"})
+    [line] = [line for line in advice([ours, OFF, STATIC, ORACLE]) if line.startswith("Levers")]
+    assert "the forecast" not in line
+    assert "forecasting" not in line
+    assert (
+        "rules by workload (no forecast decided at the end), instead of one rule: 2.0 GPU-hours less" in line
+    )
 
 
 def test_a_pool_is_a_lever_where_one_was_played_and_what_is_even_is_said_to_be():
@@ -71,6 +90,12 @@ def test_it_is_told_where_a_rule_decides_and_where_a_forecast():
     said = advice([ours, STATIC])
     assert any(line.startswith("A forecast does not pay for 1 (chat)") for line in said)
     assert "A forecast decided at the end for 1 (talk)." in said
+    rungs = {CHAT: "last value", TALK: "last value + residual"}
+    early = advice([policy(Policy.FORESLICE, 22.0, rungs=rungs), STATIC])
+    assert (
+        "The newest work and its rises decided at the end for 2 (chat, talk): no pattern is known." in early
+    )
+    assert not any(line.startswith("A forecast") for line in early)
     assert not any("A forecast" in line for line in advice([policy(Policy.RULE_POOL, 22.0), STATIC]))
 
 
@@ -84,6 +109,11 @@ def test_whose_requests_are_late_is_told_by_what_they_are_of_all_that_are():
         f"Under foreslice the requests outside their SLO are those of {said}." == advice([late, STATIC])[-1]
     )
     assert "Under foreslice no request was outside its SLO." == advice([ours, STATIC])[-1]
+    many = [key(f"w{n}") for n in range(40)]
+    shares = replace(ours.summary, attainment_by_workload=dict.fromkeys(many, 0.9) | {many[7]: 0.89})
+    counts = {"violation_minutes": dict.fromkeys(many, 2), "offered": dict.fromkeys(many, 100.0)}
+    each = replace(ours, summary=shares, detail=replace(ours.detail, **counts))
+    assert advice([each, STATIC])[-1].endswith("are those of w7 (3%, late in 2 minutes).")
 
 
 def test_what_each_policy_took_and_how_late_it_was_is_a_row():

@@ -102,8 +102,8 @@ def test_where_ours_has_a_miss_for_a_figure_that_is_said_first(fleet):
     short = played(*courses_and_grid(bursting=(bursts(), False)), allowed=0.05)
     assert short.misses("foreslice")
     assert (
-        f"At 30m foreslice has no figure but its miss ({short.misses('foreslice')}): what is said of hours is "
-        f"at the {short.unserved:.2%} that it left." == advice([short], 0.05)[0]
+        f"At 30m foreslice has no figure but its miss ({short.misses('foreslice')}): what is said of hours "
+        f"is at the {short.unserved:.2%} that it left." == advice([short], 0.05)[0]
     )
 
 
