@@ -22,6 +22,10 @@ SHARES = np.geomspace(0.05, 4.0, 20)
 """Parts of what may go unserved at which rules are averaged in hindsight."""
 
 
+FACTORS = np.geomspace(0.85, 1 / 0.85, 13)
+"""That averages are multiplied by in hindsight, as single rules are by theirs; the seventh is 1."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mean:
     """What several settings want on average, each of another kind."""
@@ -36,6 +40,10 @@ class Mean:
     def __str__(self) -> str:
         said = ", ".join(map(str, self.settings))
         return said if len(self.settings) == 1 else f"mean of {said}"
+
+    def times(self, factor: float) -> Mean:
+        """Return rules that want so many times as much."""
+        return Mean(tuple(replace(one, factor=factor * one.factor) for one in self.settings))
 
     def target(self, course: Course, grid: Grid, limits: Limits) -> Floats:
         """Return the capacity that it wants at the end of each step."""
@@ -82,13 +90,13 @@ def in_hindsight(rules: Book, allowed: float) -> list[Mean]:
 
 
 def book(means: Sequence[Mean], courses: Sequence[Course], grid: Grid) -> Book:
-    """Return what averages come to."""
+    """Return what averages of rules come to, times each of `FACTORS`."""
     parts = []
     for course in courses:
         wanted = wanted_on(course, grid)
         targets = np.stack([wanted(one) for one in means])
-        parts.append(books.in_cards(course, grid, targets, np.ones(1), grid.limits))
-    return Book(tuple(means), tuple(parts))
+        parts.append(books.in_cards(course, grid, targets, FACTORS, grid.limits))
+    return Book(tuple(one.times(factor) for one in means for factor in FACTORS.tolist()), tuple(parts))
 
 
 def wanted_on(course: Course, grid: Grid) -> Callable[[Mean], Floats]:

@@ -51,7 +51,8 @@ class Setting:
             case Rule.HOLD:
                 said = "last" if self.on == 1 else f"max of {self.on:g} min"
             case Rule.RESIDUAL:
-                return f"last + residual q{self.on:.4g}"
+                said = f"last + residual q{self.on:.4g}"
+                return said if self.factor == 1 else f"{self.factor:.3g} x ({said})"
             case Rule.STATIC:
                 return f"static q{self.on:.4g}"
             case _:

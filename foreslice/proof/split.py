@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,8 +10,8 @@ import numpy as np
 from foreslice.proof import books
 from foreslice.proof.books import Book
 from foreslice.proof.course import Course
-from foreslice.proof.setting import FORESIGHT, HOLDS, Setting
-from foreslice.proof.sweep import BOUND, ORACLE, OURS, Run, following
+from foreslice.proof.setting import FORESIGHT
+from foreslice.proof.sweep import BOUND, ORACLE, OURS, Run, following, rules_of, with_averages
 from foreslice.proof.trail import Figures, Trail
 from predictor.highest import highest_ahead, trailing_highest
 from predictor.ports import Bools, Floats
@@ -33,7 +33,7 @@ class Split:
 
     Attributes:
         demand: Demand known until an order is ready: the oracle's.
-        delay: Orders ready at once, without a forecast: the best `hold`.
+        delay: Orders ready at once, without a forecast: the best rule.
         limits: Neither lag nor quiet time, and demand known.
         capacity: Capacities as expected instead of their lower bounds.
         packing: Whole cards packed without a gap instead of counting every card in use.
@@ -64,8 +64,10 @@ def split_of(run: Run, figures: Figures) -> Split:
 
 
 def hours_at_once(run: Run) -> float | None:
-    """Return what the best `hold` takes whose orders are ready at once; `None` = never so little."""
-    return _hours_of(run, HOLDS, Limits(0, run.grid.limits.quiet))
+    """Return what the best rule takes whose orders are ready at once; `None` = never so little."""
+    grid = replace(run.grid, lag_s=0.0, limits=Limits(0, run.grid.limits.quiet))
+    rules = rules_of(run.courses, grid)
+    return _hours_of(run, with_averages(rules, run.courses, grid, run.unserved))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +83,18 @@ def binding_of(run: Run) -> Binding | None:
     """Return what lag and quiet time cost the oracle; `None` = it is never at so little unserved."""
     lag, quiet = run.grid.limits.lag, run.grid.limits.quiet
     bound, both = run.hours(BOUND), run.hours(ORACLE)
-    alone = [_hours_of(run, FORESIGHT, limits) for limits in (Limits(lag, 1), Limits(0, quiet))]
+    alone = [
+        _hours_of(run, books.book(run.courses, run.grid, FORESIGHT, limits))
+        for limits in (Limits(lag, 1), Limits(0, quiet))
+    ]
     if not bound or both is None or alone[0] is None or alone[1] is None:
         return None
     return Binding(both / bound, alone[0] / bound, alone[1] / bound)
 
 
-def _hours_of(run: Run, settings: Sequence[Setting], limits: Limits) -> float | None:
-    """Return the least that settings take under other limits, at the work that ours left unserved."""
-    other = _scored(books.book(run.courses, run.grid, settings, limits), run)
-    return replace(run, books={**run.books, "other": other}).hours("other")
+def _hours_of(run: Run, book: Book) -> float | None:
+    """Return the least that other settings take at the work that ours left unserved."""
+    return replace(run, books={**run.books, "other": _scored(book, run)}).hours("other")
 
 
 def _scored(book: Book, run: Run) -> Book:

@@ -165,24 +165,21 @@ def run(scene: Scene, asked: Asked, on_progress: Callable[[str, float], None] = 
 
 def play(courses: Sequence[Course], grid: Grid, asked: Asked, reading: str, *, is_informative: bool) -> Run:
     """Return what policies come to on workloads whose forecasts are there."""
-    rules = Book.joined([books.book(courses, grid, HOLDS), books.residuals(courses, grid, RESIDUALS)])
+    rules = rules_of(courses, grid)
     ahead = [books.book(courses, grid, FORECASTS)] if asked.has_forecast else []
     tried = Book.joined([*ahead, rules])
     first, last = grid.first_block, len(rules.parts[0].asked)
     choices = [choose(tried, asked.unserved, block) for block in range(first, last, grid.by_day)]
-    scored = slice(first, None)
-    # Ours may average, so the best rule may, too; which rules it averages is known in hindsight.
-    averages = mean.in_hindsight(rules.blocks(scored), asked.unserved)
-    off = Book.joined([rules, mean.book(averages, courses, grid)]) if averages else rules
     found = {
         OURS: following(courses, grid, choices),
         FIXED: following(courses, grid, choices[:1]),
-        OFF: off,
+        OFF: with_averages(rules, courses, grid, asked.unserved),
         ORACLE: books.book(courses, grid, FORESIGHT),
         BOUND: books.book(courses, grid, FORESIGHT, Limits(0, 1)),
         **_statics(courses, grid),
     }
     found |= {name: _swept(RIVALS[name], courses, grid) for name in asked.rivals}
+    scored = slice(first, None)
     kept = {name: one.blocks(scored) for name, one in found.items()}
     return Run(
         grid=grid,
@@ -195,6 +192,20 @@ def play(courses: Sequence[Course], grid: Grid, asked: Asked, reading: str, *, i
         reading=reading,
         is_informative=is_informative,
     )
+
+
+def rules_of(courses: Sequence[Course], grid: Grid) -> Book:
+    """Return what single rules without a forecast come to."""
+    return Book.joined([books.book(courses, grid, HOLDS), books.residuals(courses, grid, RESIDUALS)])
+
+
+def with_averages(rules: Book, courses: Sequence[Course], grid: Grid, allowed: float) -> Book:
+    """Return rules, and averages of those that were near the cheapest on the scored days.
+
+    Ours may average, so the best rule may, too: which it averages, and how much of it, is known in hindsight.
+    """
+    averages = mean.in_hindsight(rules.blocks(slice(grid.first_block, None)), allowed)
+    return Book.joined([rules, mean.book(averages, courses, grid)]) if averages else rules
 
 
 def following(courses: Sequence[Course], grid: Grid, choices: Sequence[Choice]) -> Book:

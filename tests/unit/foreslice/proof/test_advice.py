@@ -14,7 +14,7 @@ from foreslice.proof.output import COSTS, Told, as_json, costs
 from foreslice.proof.page import page
 from foreslice.proof.scene import Part, Piece, Scene
 from foreslice.proof.setting import HOLDS
-from foreslice.proof.split import BURSTS, binding_of, by_kind, worst_hours
+from foreslice.proof.split import BURSTS, binding_of, by_kind, hours_at_once, worst_hours
 from foreslice.proof.sweep import Asked, play
 from foreslice.proof.trail import figures_of, trail_of
 from predictor.highest import highest_ahead
@@ -133,6 +133,15 @@ def test_levers_are_what_lies_between_policies_and_the_one_that_saves_most_is_fi
         lever.saved for lever in levers(fleet)
     ]
     assert by_name["orders that are ready at once"].saved > 0
+
+
+def test_orders_that_are_ready_at_once_take_no_more_than_the_best_rule_that_waits():
+    """Where averages are the best rule, they are so at once, too."""
+    steps = np.arange(DAYS * DAY)
+    slow = 4.0 + 2.0 * np.sin(steps / 200.0) + np.random.default_rng(2).uniform(0, 2, len(steps))
+    run = played(*courses_and_grid(slow=(slow, False)), allowed=0.01)
+    assert len(run.at("off").knobs[0].settings) > 1
+    assert hours_at_once(run) <= run.hours("off")
 
 
 def test_a_lever_that_costs_is_told_to_cost():

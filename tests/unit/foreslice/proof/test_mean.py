@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from foreslice.proof import books, mean
-from foreslice.proof.mean import Mean, in_hindsight, near_cheapest, wanted_on
+from foreslice.proof.mean import FACTORS, Mean, in_hindsight, near_cheapest, wanted_on
 from foreslice.proof.setting import FORECASTS, HOLDS, Rule, Setting
 from tests.unit.foreslice.proof.test_sweep import grid_and_course
 
 LAST, HOUR = (Setting(Rule.HOLD, minutes, 1.5) for minutes in (1, 60))
 AHEAD = Setting(Rule.FORECAST, 0.9, 1.2)
+RESIDUAL = Setting(Rule.RESIDUAL, 0.9)
 
 
 def test_an_average_wants_what_its_settings_want_on_average():
@@ -22,12 +23,13 @@ def test_an_average_wants_what_its_settings_want_on_average():
     np.testing.assert_allclose((one + other) / 2, wanted_on(course, grid)(both))
 
 
-def test_an_average_is_accounted_as_its_target():
+def test_averages_of_rules_are_swept_and_each_is_accounted_as_its_target():
     grid, course = grid_and_course(sees=True)
-    means = [Mean((AHEAD, HOUR)), Mean((LAST, HOUR))]
+    means = [Mean((RESIDUAL, HOUR)), Mean((LAST, HOUR))]
     account = mean.book(means, [course], grid)
-    assert tuple(means) == account.knobs
-    for at, one in enumerate(means):
+    assert tuple(one.times(factor) for one in means for factor in FACTORS) == account.knobs
+    assert pytest.approx((0.85, 1.0, 1 / 0.85)) == tuple(FACTORS[[0, 6, 12]])
+    for at, one in enumerate(account.knobs):
         target = one.target(course, grid, grid.limits)[np.newaxis]
         alone = books.in_cards(course, grid, target, np.ones(1), grid.limits)
         np.testing.assert_allclose(alone.held[0], account.total.held[at])
@@ -42,6 +44,9 @@ def test_the_say_of_forecasts_is_their_share(expected, settings):
 def test_an_average_is_called_by_what_it_averages():
     assert "1.5 x last" == str(Mean((LAST,)))
     assert "mean of 1.5 x last, 1.2 x forecast q0.9" == str(Mean((LAST, AHEAD)))
+    both = Mean((LAST, RESIDUAL))
+    assert "mean of 1.5 x last, last + residual q0.9" == str(both)
+    assert "mean of 1.65 x last, 1.1 x (last + residual q0.9)" == str(both.times(1.1))
 
 
 def test_where_nothing_leaves_so_little_nothing_is_averaged():

@@ -9,7 +9,7 @@ from foreslice.proof import books
 from foreslice.proof.books import Book
 from foreslice.proof.chosen import choose
 from foreslice.proof.course import QUANTILES, Course, Grid
-from foreslice.proof.mean import Mean, in_hindsight
+from foreslice.proof.mean import FACTORS, Mean, in_hindsight
 from foreslice.proof.output import Told, as_json, verdict
 from foreslice.proof.page import page
 from foreslice.proof.scene import Part, Piece, Scene, glide, jump
@@ -74,7 +74,8 @@ def test_the_best_rule_may_average_as_ours_may_and_without_a_forecast_nobody_bea
     assert isinstance(run.at("off").knobs[0], Mean)
     rules = Book.joined([books.book(run.courses, grid, HOLDS), books.residuals(run.courses, grid, RESIDUALS)])
     scored = rules.blocks(slice(grid.first_block, None))
-    assert in_hindsight(scored, 0.01) == [knob for knob in run.books["off"].knobs if isinstance(knob, Mean)]
+    averages = [one.times(factor) for one in in_hindsight(scored, 0.01) for factor in FACTORS.tolist()]
+    assert averages == [knob for knob in run.books["off"].knobs if isinstance(knob, Mean)]
     assert 0.05 >= run.value["foreslice"].value
     for policy in ("foreslice", "off"):
         slices = figures_of(trail_of(run, policy), run).slices
