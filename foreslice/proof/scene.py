@@ -181,10 +181,11 @@ def _part(trace: Trace, name: str, terms: Terms, where: tuple[CapacityModel, flo
         )
     work = work * scaled(work, terms.sizes, draw)
     if workload is not None:
-        trained = work[: max(1, (test * BUCKET_S + start_s - rates.series.start_s) // rates.series.step_s)]
+        steps = max(1, (test * BUCKET_S + start_s - rates.series.start_s) // rates.series.step_s)
+        trained = work[:steps]
         peak = int(np.nanargmax(trained))
         mixes = [
-            Mix(float(np.nanmean(prompt)), float(np.nanmean(output))),
+            Mix(float(np.nanmean(prompt[:steps])), float(np.nanmean(output[:steps]))),
             Mix(float(prompt[peak]), float(output[peak])),
         ]
         pieces = _pieces(workload, terms, capacity, mixes, trained)
